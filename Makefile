@@ -1,0 +1,47 @@
+# `make` lists what there is. Each target sets up what it needs in .venv, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := CMakeLists.txt $(shell find native -type f)
+
+.PHONY: help demo test lint trials bench clean
+
+help:
+	@echo "make demo    set up, then run the demonstration"
+	@echo "make test    set up, then run linters, type checks and the whole test suite"
+	@echo "make trials  the long trials: millions of cases"
+	@echo "make bench   measure: ratios against named rivals, in one run"
+	@echo "make clean   remove what was built"
+
+# Python sources are read in place; only a change of the build or of native code installs again.
+$(VENV)/.core: pyproject.toml tools/setup-venv $(NATIVE)
+	@tools/setup-venv "$(if $(wildcard $(VENV)/.test),test,demo)" $(PYTHON)
+	@touch $@
+
+$(VENV)/.test: pyproject.toml tools/setup-venv $(NATIVE)
+	@tools/setup-venv test $(PYTHON)
+	@touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core
+	@$(BIN)/steadyset demo
+
+lint: $(VENV)/.test
+	@echo "lint: ruff, mypy, import rules"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test: lint
+	@echo "test: the whole suite"
+	@$(BIN)/python -m pytest -n 2 -q
+
+trials: $(VENV)/.test
+	@echo "trials: full size"
+	@STEADYSET_TRIALS=full $(BIN)/python -m pytest -n 2 -q -m trial tests
+
+bench: $(VENV)/.test
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,10 @@
+# Fails when an object of a hot unit defines a weak symbol (W, V, u in nm's letters).
+foreach(object IN LISTS OBJECTS)
+  execute_process(COMMAND ${NM} --defined-only ${object} OUTPUT_VARIABLE symbols RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "nm could not read ${object}")
+  endif()
+  if(symbols MATCHES "[0-9a-f]+ [WVu] ([^\n]+)")
+    message(FATAL_ERROR "${object} defines the weak symbol ${CMAKE_MATCH_1}: hot units must have internal linkage only")
+  endif()
+endforeach()

@@ -1,0 +1,175 @@
+// The inflated argmax (the paper's Theorem 9 and its proposition on computing it), on u = (w - max) / epsilon.
+// Included inside the unit's anonymous namespace.
+
+constexpr int64_t kSortable = 64;    // so few candidates are sorted, which also makes their order irrelevant to the bit
+constexpr int64_t kCollect = 512;    // candidates met before the lower bound of c is raised for the first time
+constexpr double kNever = -1;        // below every c
+
+struct Sums {
+  double s1, s2, count;  // sum of (u - c)_+, of its square, and how many are positive
+};
+
+// Eight running sums, folded every 1,024 entries to keep the rounding small.
+inline Sums sums_above(const double* u, int64_t n, double c) {
+  using Reals = Vec<double>::type;
+  using Ints = Vec<double>::ints;
+  Sums total = {0, 0, 0};
+  for (int64_t start = 0; start < n; start += 1024) {
+    int64_t end = n - start > 1024 ? start + 1024 : n;
+    Reals a1 = {}, a2 = {};
+    Ints positive = {};
+    int64_t j = start;
+    for (; j + 8 <= end; j += 8) {
+      Reals x = *reinterpret_cast<const Reals*>(u + j) - c;
+      Ints above = x > 0;
+      x = above ? x : Reals{};
+      a1 += x;
+      a2 += x * x;
+      positive -= above;
+    }
+    Sums part = {0, 0, 0};
+    for (int l = 0; l < 8; ++l) {
+      part.s1 += a1[l];
+      part.s2 += a2[l];
+      part.count += static_cast<double>(positive[l]);
+    }
+    for (; j < end; ++j) {
+      double x = u[j] - c;
+      if (!(x > 0)) continue;
+      part.s1 += x;
+      part.s2 += x * x;
+      part.count += 1;
+    }
+    total.s1 += part.s1;
+    total.s2 += part.s2;
+    total.count += part.count;
+  }
+  return total;
+}
+
+// Moves the entries above c to the front, in their order; returns how many they are.
+inline int64_t keep_above(double* u, int64_t n, double c) {
+  int64_t kept = 0, j = 0;
+#if defined(__AVX512F__)
+  for (; j + 8 <= n; j += 8) {
+    __m512d x = _mm512_loadu_pd(u + j);
+    __mmask8 above = _mm512_cmp_pd_mask(x, _mm512_set1_pd(c), _CMP_GT_OQ);
+    _mm512_storeu_pd(u + kept, _mm512_maskz_compress_pd(above, x));
+    kept += __builtin_popcount(above);
+  }
+#endif
+  for (; j < n; ++j) {
+    double x = u[j];
+    u[kept] = x;
+    kept += x > c;
+  }
+  return kept;
+}
+
+// One Newton step on sqrt(f(c)) = 1, f(c) = (sum (u-c)_+)^2 + sum (u-c)_+^2: convex and decreasing, so that steps
+// from the left never pass the root.
+inline double newton(const Sums& s, double c) {
+  double root = __builtin_sqrt(s.s1 * s.s1 + s.s2);
+  double next = c + (root - 1) * root / ((s.count + 1) * s.s1);
+  return next > c ? next : c;  // c for NaN too
+}
+
+// t_u = 1/sqrt(2) + A - sqrt((k+1)(1/k - Var)) over the k entries above `cut`, mean and variance in two passes.
+inline double bound_from_active(const double* u, int64_t n, double cut) {
+  Sums first = sums_above(u, n, cut);
+  double k = first.count, mean = cut + first.s1 / k;
+  using Reals = Vec<double>::type;
+  double squares = 0;
+  for (int64_t start = 0; start < n; start += 1024) {
+    int64_t end = n - start > 1024 ? start + 1024 : n, j = start;
+    Reals sum = {};
+    for (; j + 8 <= end; j += 8) {
+      Reals x = *reinterpret_cast<const Reals*>(u + j);
+      Reals d = x > cut ? x - mean : Reals{};
+      sum += d * d;
+    }
+    double part = 0;
+    for (int l = 0; l < 8; ++l) part += sum[l];
+    for (; j < end; ++j) part += u[j] > cut ? (u[j] - mean) * (u[j] - mean) : 0;
+    squares += part;
+  }
+  double rest = (k + 1) * (1 / k - squares / k);
+  double t = kInvSqrt2 + mean - __builtin_sqrt(rest > 0 ? rest : 0);
+  return t > -kInvSqrt2 ? t : -kInvSqrt2;  // t >= M - h: rounding must not take the set past the fixed margin's
+}
+
+// Few candidates: sort, and stop at the first k with f_k > 1.
+inline double bound_by_sorting(double* u, int64_t n) {
+  insertion_sort_descending(u, n);
+  int64_t k = 1;
+  double s1 = 0, s2 = 0;  // sums of (u_l - u_k) and their squares over l <= k
+  for (; k < n; ++k) {
+    double drop = u[k - 1] - u[k], count = static_cast<double>(k);
+    s2 += 2 * drop * s1 + count * drop * drop;
+    s1 += count * drop;
+    if (s1 * s1 + s2 > 1) break;
+  }
+  return bound_from_active(u, k, kNever);
+}
+
+// The bound t_u from candidates that hold every entry above c; u is overwritten.
+inline double inflated_bound(double* u, int64_t n, double c) {
+  n = keep_above(u, n, c);
+  double previous = -1;
+  for (int i = 0; i < 100 && n > kSortable; ++i) {
+    Sums s = sums_above(u, n, c);
+    if (s.count < 0.5 * static_cast<double>(n)) n = keep_above(u, n, c);
+    double next = newton(s, c);
+    if (s.count == previous && !(next - c > 4e-16)) break;
+    previous = s.count;
+    c = next;
+  }
+  return n > kSortable ? bound_from_active(u, n, c) : bound_by_sorting(u, n);
+}
+
+// The candidates of a row: entries above a lower bound of c that rises as they are met, so that few are kept.
+template <class T> struct Candidates {
+  Scratch& scratch;
+  double max, epsilon;
+  double c = -kInvSqrt2;
+  int64_t n = 0, limit = kCollect;
+
+  // Takes a stretch of the row whole: entries that are no candidates lie below c and do not count.
+  bool add(const T* row, int64_t count) {
+    if (!scratch.reserve(n + count)) return false;
+    double inverse = 1 / epsilon, *u = scratch.values + n;
+    if (inverse * 0 == 0)
+      for (int64_t j = 0; j < count; ++j) u[j] = (static_cast<double>(row[j]) - max) * inverse;
+    else
+      for (int64_t j = 0; j < count; ++j) u[j] = (static_cast<double>(row[j]) - max) / epsilon;
+    n += count;
+    return true;
+  }
+  void tighten() {
+    n = keep_above(scratch.values, n, c);
+    for (int i = 0; i < 3; ++i) c = newton(sums_above(scratch.values, n, c), c);
+    n = keep_above(scratch.values, n, c);
+    limit = 2 * n > kCollect ? 2 * n : kCollect;
+  }
+};
+
+// The threshold of the inflated argmax for a row of which more than two entries lie within the margin.
+template <class T>
+inline bool inflated_threshold(const T* row, int64_t n, T max, T margin, double epsilon, Scratch& scratch, T* threshold) {
+  Candidates<T> found{scratch, static_cast<double>(max), epsilon};
+  T floor = margin;
+  int64_t j = 0;
+  for (; j + Vec<T>::lanes <= n; j += Vec<T>::lanes) {
+    if (!any_reaches(row + j, floor)) continue;
+    if (!found.add(row + j, Vec<T>::lanes)) return false;
+    if (found.n >= found.limit) {
+      found.tighten();
+      T raised = threshold_at(max, found.c * epsilon);
+      floor = raised > floor ? step(raised, false) : floor;
+    }
+  }
+  if (j < n && !found.add(row + j, n - j)) return false;
+  double bound = inflated_bound(scratch.values, found.n, found.c);
+  *threshold = threshold_at(max, smallest_difference(bound - kOutward, epsilon));
+  return true;
+}

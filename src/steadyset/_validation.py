@@ -1,0 +1,239 @@
+"""The only room that rejects a user's array or number; every error is one sentence."""
+
+import math
+import numbers
+import operator
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The order of `Kind` in native/selection/api.hpp.
+_KINDS: dict[Any, int] = {
+    np.dtype(t): kind
+    for kind, t in {
+        0: np.float64,
+        1: np.float32,
+        2: np.float16,
+        4: np.int8,
+        5: np.int16,
+        6: np.int32,
+        7: np.int64,
+        8: np.uint8,
+        9: np.uint16,
+        10: np.uint32,
+        11: np.uint64,
+    }.items()
+}
+_BFLOAT16 = 3
+
+#: How far the sum of a row of probabilities may lie from 1, by the width of its numbers in bits.
+SUM_SLACK = {64: 1e-6, 32: 1e-4, 16: 5e-2}
+
+# The order of `Problem` in native/selection/api.hpp.
+_NOT_FINITE, _NEGATIVE, _OFF_SIMPLEX, _NO_MEMORY = 1, 2, 3, 4
+
+
+def shown(value: object) -> str:
+    """Return a short, printable form of what came."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def numpy_scores(proba: Any) -> tuple[NDArray[Any], int]:
+    """Return `proba` as an array that the native kernels read, and the number of its kind.
+
+    bool and bfloat16 come back as views of their bytes; strides are kept.
+    """
+    if type(proba) is not np.ndarray:
+        proba = _as_numpy(proba)
+    if proba.ndim == 0:
+        raise ValueError(f"proba must have at least one axis, the labels; got the single value {shown(proba.item())}.")
+    if proba.shape[-1] == 0:
+        raise ValueError(f"proba must have at least one label on its last axis; got shape {proba.shape}.")
+    kind = _KINDS.get(proba.dtype)
+    if kind is None:
+        proba, kind = _as_known_kind(proba)
+    if not proba.flags.aligned:
+        proba = proba.copy()
+    return proba, kind
+
+
+def _as_numpy(proba: Any) -> NDArray[Any]:
+    if isinstance(proba, np.ma.MaskedArray):
+        raise TypeError("proba must be a plain array; got a masked array, whose masked entries have no score.")
+    try:
+        return np.asarray(proba)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"proba must be a rectangular array of numbers; got {shown(proba)}.") from error
+
+
+def _as_known_kind(proba: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    dtype = proba.dtype
+    if dtype == np.bool_:
+        return proba.view(np.uint8), _KINDS[np.dtype(np.uint8)]
+    if dtype.name == "bfloat16":
+        return proba.view(np.uint16), _BFLOAT16
+    native = dtype.newbyteorder("=")
+    if native in _KINDS:  # stored in the other byte order, or an alias such as the platform's long long
+        return proba.astype(native), _KINDS[native]
+    raise TypeError(
+        f"proba must hold float64, float32, float16, bfloat16, integer or bool numbers; got an array of dtype {dtype}."
+    )
+
+
+def sum_slack(dtype: Any) -> float:
+    """Return the tolerance on the sum of a row of probabilities of this dtype; integers count as 64 bits wide."""
+    return SUM_SLACK.get(_float_bits(dtype), 1e-6)
+
+
+def tie_slack(dtype: Any) -> float:
+    """Return four units in the last place of 1, for sums of numbers that were rounded to this dtype."""
+    return {64: 4 * 2.0**-52, 32: 4 * 2.0**-23}.get(
+        _float_bits(dtype), 4 * 2.0**-10 if "b" not in str(dtype) else 2.0**-5
+    )
+
+
+def _float_bits(dtype: Any) -> int:
+    name = str(dtype).rsplit(".", 1)[-1]  # "torch.float32" and "float32" alike
+    if not name.endswith(("16", "32", "64")) or "float" not in name:
+        return 64
+    return int(name[-2:])
+
+
+def reject_row(
+    problem: int, row: int, shape: tuple[int, ...], row_values: NDArray[Any], slack: float = 0.0
+) -> NoReturn:
+    """Raise the error for the first row that a kernel could not answer."""
+    if problem == _NO_MEMORY:
+        raise MemoryError("proba needs more working memory than this process can get.")
+    index = tuple(int(i) for i in np.unravel_index(row, shape[:-1])) if len(shape) > 1 else ()
+    where = "proba" if not index else f"row {index[0] if len(index) == 1 else index} of proba"
+    values = row_values.astype(np.float64)
+    if problem == _NOT_FINITE:
+        bad = values[~np.isfinite(values)][0]
+        raise ValueError(f"proba must hold finite numbers only; got {bad} in {where}.")
+    if problem == _NEGATIVE:
+        raise ValueError(f"proba must hold probabilities, none negative; got {shown(float(values.min()))} in {where}.")
+    raise ValueError(
+        f"proba must hold probabilities that sum to 1 within {slack:g} over the last axis; "
+        f"got a sum of {shown(float(values.sum()))} in {where}."
+    )
+
+
+def first_bad_row(values: NDArray[Any], *, probabilities: bool, slack: float) -> tuple[int, int] | None:
+    """Return (problem, row) for the first row of a two-dimensional array that no rule can answer, or None."""
+    finite = np.isfinite(values).all(axis=-1)
+    problem = np.where(finite, 0, _NOT_FINITE)
+    if probabilities:
+        with np.errstate(invalid="ignore", over="ignore"):
+            off = ~(np.abs(values.sum(axis=-1) - 1) <= slack)
+        problem = np.where(finite & off, _OFF_SIMPLEX, problem)
+        problem = np.where(finite & (values < 0).any(axis=-1), _NEGATIVE, problem)
+    bad = np.flatnonzero(problem)
+    return (int(problem[bad[0]]), int(bad[0])) if bad.size else None
+
+
+def real_number(value: Any, name: str, allowed: str) -> float:
+    """Return `value` as a float; bool, strings and arrays are no numbers."""
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {allowed}; got {shown(value)}.")
+    return float(value)
+
+
+def epsilon(value: Any) -> float:
+    """Return epsilon as a float that is at least 0."""
+    allowed = "a number that is at least 0"
+    number = real_number(value, "epsilon", allowed)
+    if not number >= 0:
+        raise ValueError(f"epsilon must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def label_count(value: Any, name: str = "n_classes") -> int:
+    """Return a number of labels as an int that is at least 1."""
+    number = whole_number(value, name, "a whole number that is at least 1")
+    if number < 1:
+        raise ValueError(f"{name} must be a whole number that is at least 1; got {shown(value)}.")
+    return number
+
+
+def whole_number(value: Any, name: str, allowed: str) -> int:
+    """Return `value` as an int; bool and floats are refused."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be {allowed}; got {shown(value)}.")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be {allowed}; got {shown(value)}.") from None
+
+
+def top_k(value: Any, n_labels: int | None = None) -> int:
+    """Return k as an int between 1 and the number of labels."""
+    allowed = (
+        "a whole number that is at least 1"
+        if n_labels is None
+        else f"a whole number from 1 to {n_labels}, the number of labels"
+    )
+    number = whole_number(value, "k", allowed)
+    if number < 1 or (n_labels is not None and number > n_labels):
+        raise ValueError(f"k must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def tau(value: Any) -> float:
+    """Return the mass threshold as a float in (0, 1]."""
+    allowed = "a number above 0 and at most 1"
+    number = real_number(value, "tau", allowed)
+    if not 0 < number <= 1:
+        raise ValueError(f"tau must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def beta(value: Any) -> float:
+    """Return beta of the F-measure as a finite float that is at least 0."""
+    allowed = "a finite number that is at least 0"
+    number = real_number(value, "beta", allowed)
+    if not 0 <= number < math.inf:
+        raise ValueError(f"beta must be {allowed}; got {shown(value)}.")
+    return number
+
+
+UTILITIES = {"u65": (1.6, 0.6), "u80": (2.2, 1.2)}
+
+
+def utility(value: Any) -> tuple[float, float]:
+    """Return (alpha, beta) of the utility g(k) = alpha/k - beta/k^2."""
+    allowed = '"u65", "u80" or a pair (alpha, beta) of finite numbers with alpha > beta and alpha > 0'
+    if isinstance(value, str):
+        if value not in UTILITIES:
+            raise ValueError(f"utility must be {allowed}; got {shown(value)}.")
+        return UTILITIES[value]
+    if not isinstance(value, Iterable):
+        raise TypeError(f"utility must be {allowed}; got {shown(value)}.")
+    pair = tuple(value)
+    if len(pair) != 2:
+        raise ValueError(f"utility must be {allowed}; got {shown(value)}.")
+    try:
+        alpha, discount = (real_number(v, "utility", allowed) for v in pair)
+    except TypeError:
+        raise TypeError(f"utility must be {allowed}; got {shown(value)}.") from None
+    if not (math.isfinite(alpha) and math.isfinite(discount) and alpha > discount and alpha > 0):
+        raise ValueError(f"utility must be {allowed}; got {shown(value)}.")
+    return alpha, discount
+
+
+def bool_mask(mask: Any, name: str = "mask") -> NDArray[np.bool_]:
+    """Return a mask of label sets as a NumPy bool array with at least one axis."""
+    array = np.asarray(mask)
+    if array.dtype != np.bool_ or array.ndim == 0 or array.shape[-1] == 0:
+        raise ValueError(
+            f"{name} must be a bool array whose last axis is the labels; "
+            f"got dtype {array.dtype} and shape {array.shape}."
+        )
+    return array

@@ -1,0 +1,84 @@
+"""The epsilon-path: where each label enters the inflated argmax."""
+
+import math
+from typing import Any
+
+from steadyset.selection import _arrays, _kernels
+from steadyset.selection._radius import INV_SQRT2
+
+
+def entry_epsilons(proba: Any) -> Any:
+    """Return, for each label, the epsilon beyond which the inflated argmax selects it.
+
+    Sets are nested in epsilon, so that one call answers every epsilon: for epsilon > 0, label j is selected exactly
+    where ``entry_epsilons(proba)[..., j] < epsilon``.
+
+    Parameters
+    ----------
+    proba : array of shape (..., n_classes)
+        Probabilities or any finite scores.
+
+    Returns
+    -------
+    float array of shape (..., n_classes)
+        float64 from NumPy, whatever the input's width, so that a comparison with epsilon is not rounded.
+        0 for maximisers, sqrt(2) times the gap for the runner-up.
+
+    Notes
+    -----
+    With g_j the gap to the maximum and L labels,
+    sqrt(2) g_j <= entry_j <= g_j / (sqrt(L/(L-1)) - 1/sqrt(2)).
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> entries = ss.entry_epsilons([0.5, 0.4, 0.1])
+    >>> entries.round(3)
+    array([0.   , 0.141, 0.668])
+    >>> entries < 0.2
+    array([ True,  True, False])
+    """
+    if _arrays.is_foreign(proba):
+        return _entry_epsilons_xp(_arrays.foreign_scores(proba))
+    return _kernels.entry_epsilons(proba)
+
+
+def _entry_epsilons_xp(scores: _arrays.Scores) -> Any:
+    xp = scores.xp
+    # A quarter keeps the difference of two finite numbers finite.
+    quarter = scores.w * 0.25
+    gaps = xp.max(quarter, axis=-1, keepdims=True) - quarter
+    scale = xp.max(gaps, axis=-1, keepdims=True)
+    scale = xp.where(scale > 0, scale, xp.ones_like(scale))
+    w = -gaps / scale
+    order = xp.argsort(w, axis=-1, descending=True, stable=True)
+    v = xp.take_along_axis(w, order, axis=-1)
+
+    # Mean and sum of squared deviations of the k largest, for every k, by sums of nonnegative terms only.
+    k = scores.counts()
+    mean = xp.cumulative_sum(v, axis=-1) / k
+    before = xp.concat([xp.zeros_like(mean[..., :1]), mean[..., :-1]], axis=-1)
+    squares = xp.cumulative_sum((v - before) * (v - mean), axis=-1)
+
+    # t(v_k), the bound at c = v_k: as many entries lie above label j's c as have t(v_k) > w_j.
+    s = k * (mean - v)
+    x = mean - v
+    t = v + INV_SQRT2 * xp.sqrt(s * s + squares + k * x * x) - s
+    above = _counts_above(xp, t, v)
+    above = xp.where(above < 1, xp.ones_like(above), above)
+    n = xp.astype(above, v.dtype)
+    d = xp.take_along_axis(mean, above - 1, axis=-1) - v
+    r = xp.sqrt((n + 1) * (n * d * d + (n + 2) * xp.take_along_axis(squares, above - 1, axis=-1) / 2) / 2)
+    entries = xp.where(v < 0, math.sqrt(2) * (n * d + 2 * r) / (n + 2), xp.zeros_like(v))
+    entries = xp.where(k == 2, -math.sqrt(2) * v, entries)  # the runner-up, exactly
+    back = xp.argsort(order, axis=-1, stable=True)
+    return xp.take_along_axis(entries, back, axis=-1) * scale * 4
+
+
+def _counts_above(xp: Any, t: Any, v: Any) -> Any:
+    """Return, for each v_j, how many t_k exceed it; both are sorted in descending order."""
+    n_labels = v.shape[-1]
+    order = xp.argsort(xp.concat([v, t], axis=-1), axis=-1, descending=True, stable=True)  # v before an equal t
+    met = xp.cumulative_sum(xp.astype(order >= n_labels, order.dtype), axis=-1)
+    places = xp.argsort(order, axis=-1, stable=True)[..., :n_labels]
+    return xp.take_along_axis(met, places, axis=-1)
