@@ -265,7 +265,7 @@ def small_bags(s: Setting) -> float | None:
     if s.coupling != "hash":
         return None
     held = least_held(s.eps, s.B)
-    # P(Bin(B, p) >= held). betainc keeps 12 digits where bdtrc and binom.sf lose half of theirs; a tail that
+    # P(Bin(B, p) >= held). betainc keeps 12 digits where bdtrc loses half of its own; a tail that
     # underflows is still not zero.
     return max(float(betainc(held, s.B - held + 1, s.hit)), sys.float_info.min)
 
