@@ -1,7 +1,9 @@
 """Label sets that hold steady when a training row is dropped."""
 
+from steadyset.bags import Bags, draw_bags
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
 from steadyset.guarantees_solver import solve_stability
+from steadyset.predictions import BagPredictions
 from steadyset.selection import (
     NDC,
     SVBOP,
@@ -22,6 +24,7 @@ from steadyset.selection import (
     top_k,
 )
 from steadyset.sets import to_labels
+from steadyset.tails import tail_stability
 
 __version__ = "0.1.0"
 
@@ -29,6 +32,8 @@ __all__ = [
     "NDC",
     "SVBOP",
     "Argmax",
+    "BagPredictions",
+    "Bags",
     "FixedMargin",
     "Guarantee",
     "InflatedArgmax",
@@ -36,6 +41,7 @@ __all__ = [
     "Rule",
     "TopK",
     "argmax_set",
+    "draw_bags",
     "entry_epsilons",
     "fixed_margin",
     "inflated_argmax",
@@ -46,6 +52,7 @@ __all__ = [
     "solve_stability",
     "stability_radius",
     "svbop",
+    "tail_stability",
     "to_labels",
     "top_k",
 ]
