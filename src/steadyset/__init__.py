@@ -1,5 +1,6 @@
 """Label sets that hold steady when a training row is dropped."""
 
+from steadyset.audit import audit_bags, audit_groups
 from steadyset.bags import Bags, draw_bags
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
 from steadyset.guarantees_solver import solve_stability
@@ -24,6 +25,7 @@ from steadyset.selection import (
     top_k,
 )
 from steadyset.sets import to_labels
+from steadyset.stability_audit import StabilityAudit
 from steadyset.tails import tail_stability
 
 __version__ = "0.1.0"
@@ -39,8 +41,11 @@ __all__ = [
     "InflatedArgmax",
     "MassThreshold",
     "Rule",
+    "StabilityAudit",
     "TopK",
     "argmax_set",
+    "audit_bags",
+    "audit_groups",
     "draw_bags",
     "entry_epsilons",
     "fixed_margin",
