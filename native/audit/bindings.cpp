@@ -22,7 +22,8 @@ using namespace steadyset;
 namespace {
 
 constexpr int64_t kTileColumns = 64;
-constexpr int64_t kMeansBytes = 1 << 19;  // leave-one-out means that a thread holds at a time, where points are narrow
+constexpr int64_t kScreenColumns = 80;
+constexpr int64_t kTogether = 1024;  // units whose means are held at a time
 
 const AuditUnit& unit() {
 #ifdef STEADYSET_X86_LEVELS
@@ -72,115 +73,160 @@ double last_conflict(const double* v, const double* w, int64_t n) {
 struct Task {
   BagValues values;
   TakenBags taken;
-  int64_t n_points, n_classes;
+  int64_t n_classes;
   const double* mean;
-  const uint8_t* set;        // null: shifts only
-  const double* entries;     // of the means; null: no last conflicts
+  const uint8_t* set;     // null: shifts only
+  const double* entries;  // of the means; null: no last conflicts
   Rule rule;
-  double* shift;
+  float* shift;
+  double* error;          // of a point's shifts
   uint8_t* conflict;
-  double* last;              // the last conflict of a pair, -1 where it never is one
+  double* last;           // the last conflict of a pair, -1 where it never is one
   double* jaccard;
 };
 
-// A conflict at some epsilon needs disjoint maximisers, which few pairs have: only those are solved for.
-bool find_last_conflicts(const Task& t, int64_t point, int64_t n_points, int64_t from, int64_t n_units,
-                         const double* means, std::vector<double>& rows, std::vector<double>& paths,
-                         std::vector<int64_t>& places) {
-  rows.clear();
-  places.clear();
-  int64_t n = t.n_classes, units = t.taken.n_units;
-  for (int64_t i = 0; i < n_units; ++i) {
-    for (int64_t k = 0; k < n_points; ++k) {
-      const double* row = means + (i * n_points + k) * n;
-      const double* entry = t.entries + (point + k) * n;
-      double leading = -1, other = -1;  // the largest among the maximisers of the mean, and among the rest
-      for (int64_t l = 0; l < n; ++l) (entry[l] == 0 ? leading : other) = std::max(entry[l] == 0 ? leading : other, row[l]);
-      int64_t place = (point + k) * units + from + i;
-      t.last[place] = -1;
-      if (!(other > leading)) continue;
-      rows.insert(rows.end(), row, row + n);
-      places.push_back(place);
+// Pairs of one point with some units, by the definition: means in the fixed order, the rule, the path.
+class Solver {
+ public:
+  explicit Solver(const Task& task) : t(task) {}
+
+  Problem solve(int64_t point, const std::vector<int64_t>& units) {
+    int64_t n = t.n_classes, found = static_cast<int64_t>(units.size());
+    means.resize(static_cast<size_t>(found * n));
+    sets.resize(means.size());
+    if (!unit().means_of_some(t.values, point * n, (point + 1) * n, t.taken, units.data(), found, means.data()))
+      return Problem::no_memory;
+    Rows rows = rows_of(means.data(), found, n);
+    Outcome outcome = selection().select(rows, t.rule, sets.data(), 0, found);
+    if (outcome.problem != Problem::none) return outcome.problem;
+    if (t.entries != nullptr) {
+      paths.resize(means.size());
+      outcome = selection().entry_epsilons(rows, paths.data(), 0, found);
+      if (outcome.problem != Problem::none) return outcome.problem;
     }
+    for (int64_t i = 0; i < found; ++i) write(point, units[static_cast<size_t>(i)], i);
+    return Problem::none;
   }
-  if (places.empty()) return true;
-  paths.resize(rows.size());
-  int64_t found = static_cast<int64_t>(places.size());
-  if (selection().entry_epsilons(rows_of(rows.data(), found, n), paths.data(), 0, found).problem != Problem::none)
-    return false;
-  for (int64_t i = 0; i < found; ++i) {
-    double e = last_conflict(t.entries + places[i] / units * n, paths.data() + i * n, n);
+
+ private:
+  const Task& t;
+  std::vector<double> means, paths;
+  std::vector<uint8_t> sets;
+
+  void write(int64_t point, int64_t unit, int64_t i) {
+    int64_t n = t.n_classes, place = point * t.taken.n_units + unit, both = 0, either = 0;
+    const uint8_t *set = t.set + point * n, *without = sets.data() + i * n;
+    for (int64_t l = 0; l < n; ++l) {
+      both += set[l] & without[l];
+      either += set[l] | without[l];
+    }
+    t.conflict[place] = both == 0;
+    t.jaccard[point] += static_cast<double>(both) / static_cast<double>(either);
+    if (t.entries == nullptr) return;
+    double e = last_conflict(t.entries + point * n, paths.data() + i * n, n);
     // The rule itself, which is rounded outward, decides at its own epsilon.
-    if (t.rule.id == RuleId::inflated_argmax) {
-      if (t.conflict[places[i]]) e = std::max(e, t.rule.a);
-      else if (e >= t.rule.a) e = std::nextafter(t.rule.a, -1.0);
-    }
-    t.last[places[i]] = e;
+    if (both == 0) e = std::max(e, t.rule.a);
+    else if (e >= t.rule.a) e = std::nextafter(t.rule.a, -1.0);
+    t.last[place] = e > 0 || both == 0 ? e : -1;
   }
-  return true;
+};
+
+bool keeps_to_margin(RuleId id) {
+  return id == RuleId::argmax || id == RuleId::inflated_argmax || id == RuleId::fixed_margin;
 }
 
-// Points [first, last), a few at a time, against all units, a block at a time.
-bool audit_range(const Task& t, int64_t first, int64_t last) {
+// Points [first, last), a few at a time: nearly all pairs in fixed point, the others by the definition.
+Problem screen_range(const Task& t, int64_t first, int64_t last, uint8_t* unsure) {
+  int64_t n = t.n_classes, units = t.taken.n_units, together = std::clamp<int64_t>(kScreenColumns / n, 1, 16);
+  std::vector<uint8_t> leads(t.entries == nullptr ? 0 : static_cast<size_t>(last * n));
+  for (size_t i = static_cast<size_t>(first * n); i < leads.size(); ++i) leads[i] = t.entries[i] == 0;
+  ScreenTask task = {t.values, t.taken, n, t.rule.a * std::sqrt(0.5), t.mean, t.set, leads.empty() ? nullptr : leads.data(),
+                     t.shift, t.error, t.conflict, unsure, t.jaccard};
+  if (t.rule.id == RuleId::argmax) task.margin = 0;
+  Solver solver(t);
+  std::vector<int64_t> open;
+  for (int64_t point = first; point < last; point += together) {
+    int64_t end = std::min(point + together, last);
+    if (!unit().screen(task, point, end)) return Problem::no_memory;
+    for (int64_t k = point; k < end; ++k) {
+      if (t.last != nullptr) std::fill_n(t.last + k * units, units, -1.0);
+      for (int64_t from = 0; from < units; from += kTogether) {
+        open.clear();
+        for (int64_t i = from; i < std::min(from + kTogether, units); ++i)
+          if (unsure[k * units + i]) open.push_back(i);
+        if (open.empty()) continue;
+        Problem problem = solver.solve(k, open);
+        if (problem != Problem::none) return problem;
+      }
+    }
+  }
+  return Problem::none;
+}
+
+// Points [first, last), a few at a time, against all units, a block at a time, by the definition.
+Problem audit_range(const Task& t, int64_t first, int64_t last) {
   const AuditUnit& chosen = unit();
   int64_t n = t.n_classes, together = std::max<int64_t>(1, kTileColumns / n);
-  int64_t step = std::clamp<int64_t>(8 * kMeansBytes / (8 * together * n), 256, 1024);
-  std::vector<double> means(static_cast<size_t>(step * together * n)), rows, paths;
+  std::vector<double> means(static_cast<size_t>(kTogether * together * n));
   std::vector<uint8_t> sets(t.set != nullptr ? means.size() : 0);
-  std::vector<int64_t> places;
   for (int64_t point = first; point < last; point += together) {
     int64_t points = std::min(together, last - point);
-    for (int64_t from = 0; from < t.taken.n_units; from += step) {
-      int64_t units = std::min(step, t.taken.n_units - from), pairs = units * points;
+    std::fill_n(t.error + point, points, 0x1p-23);  // shifts are floats
+    for (int64_t from = 0; from < t.taken.n_units; from += kTogether) {
+      int64_t units = std::min(kTogether, t.taken.n_units - from), pairs = units * points;
       if (!chosen.means(t.values, point * n, (point + points) * n, t.taken, from, from + units, means.data()))
-        return false;
-      if (t.set != nullptr &&
-          selection().select(rows_of(means.data(), pairs, n), t.rule, sets.data(), 0, pairs).problem != Problem::none)
-        return false;
+        return Problem::no_memory;
+      if (t.set != nullptr) {
+        Outcome outcome = selection().select(rows_of(means.data(), pairs, n), t.rule, sets.data(), 0, pairs);
+        if (outcome.problem != Problem::none) return outcome.problem;
+      }
       Comparison c = {t.mean + point * n, t.set == nullptr ? nullptr : t.set + point * n, means.data(), sets.data(),
                       units, points, n};
       int64_t place = point * t.taken.n_units + from;
       chosen.compare(c, t.shift + place, t.set == nullptr ? nullptr : t.conflict + place, t.taken.n_units,
                      t.jaccard + point);
-      if (t.entries != nullptr &&
-          !find_last_conflicts(t, point, points, from, units, means.data(), rows, paths, places))
-        return false;
     }
   }
-  return true;
+  return Problem::none;
 }
 
-// Runs work(first, last) over n things in multiples, without the GIL; throws when one runs out of memory.
+// Runs work(first, last) over n things in multiples, without the GIL; throws when it cannot be done.
 template <class Work> void over(int64_t n, int threads, int64_t multiple, Work work) {
-  std::atomic<bool> enough_memory{true};
+  std::atomic<Problem> worst{Problem::none};
   {
     nb::gil_scoped_release released;
     split(n, threads < 1 ? 1 : threads, multiple, [&](int64_t first, int64_t last) {
+      Problem problem = Problem::no_memory;
       try {
-        if (!work(first, last)) enough_memory = false;
+        problem = work(first, last);
       } catch (const std::bad_alloc&) {
-        enough_memory = false;
       }
+      if (problem != Problem::none) worst = problem;
     });
   }
-  if (!enough_memory) throw std::bad_alloc();
+  if (worst == Problem::no_memory) throw std::bad_alloc();
+  if (worst != Problem::none)
+    throw std::invalid_argument("rule must apply to the mean of any bags; got a mean that does not sum to 1 within 1e-6.");
 }
 
+Problem done(bool enough_memory) { return enough_memory ? Problem::none : Problem::no_memory; }
+
 // values: (bags, points, classes) float32 or float64; mean, entries: (points, classes) float64; set: the same, uint8;
-// shift, last: (points, units) float64; conflict: the same, uint8; jaccard: points float64. rule < 0: shifts only.
+// shift: (points, units) float32; last: the same, float64; conflict: the same, uint8; error, jaccard: points float64. rule < 0: shifts only.
 void audit_points(nb::handle values, nb::handle patterns, nb::handle counts, nb::handle mean, nb::handle set, int rule,
                   double a, double b, int64_t k, double sum_slack, double tie_slack, nb::handle entries,
-                  nb::handle shift, nb::handle conflict, nb::handle last, nb::handle jaccard, int threads) {
+                  nb::handle shift, nb::handle error, nb::handle conflict, nb::handle last, nb::handle jaccard,
+                  int threads) {
   View in(values, PyBUF_C_CONTIGUOUS), bits(patterns, PyBUF_C_CONTIGUOUS), how_many(counts, PyBUF_C_CONTIGUOUS),
       own(mean, PyBUF_C_CONTIGUOUS), sets(set, PyBUF_C_CONTIGUOUS), moved(shift, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE),
-      apart(conflict, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE), alike(jaccard, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+      off(error, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE), apart(conflict, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE), alike(jaccard, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
   BagValues bag_values = values_of(in);
   TakenBags taken = taken_of(bits, how_many, bag_values.n_bags);
   int64_t points = in->shape[1], classes = in->shape[2], pairs = points * taken.n_units;
   require(own->itemsize == 8 && own.count() == points * classes && sets->len == points * classes,
           "mean and set must have the shape (points, classes)");
-  require(moved->itemsize == 8 && moved.count() == pairs && apart->len == pairs && alike->itemsize == 8 &&
-              alike.count() == points,
+  require(moved->itemsize == 4 && moved.count() == pairs && apart->len == pairs && alike->itemsize == 8 &&
+              alike.count() == points && off->itemsize == 8 && off.count() == points,
           "the outputs must have the shape (points, units)");
   require(rule <= static_cast<int>(RuleId::svbop), "rule is unknown");
   require(static_cast<RuleId>(rule) != RuleId::top_k || (k >= 1 && k <= classes), "k must lie between 1 and the classes");
@@ -194,18 +240,25 @@ void audit_points(nb::handle values, nb::handle patterns, nb::handle counts, nb:
   }
   Task task = {bag_values,
                taken,
-               points,
                classes,
                own.as<const double>(),
                rule < 0 ? nullptr : sets.as<const uint8_t>(),
                paths ? paths->as<const double>() : nullptr,
                {static_cast<RuleId>(std::max(rule, 0)), a, b, k, sum_slack, tie_slack},
-               moved.as<double>(),
+               moved.as<float>(),
+               off.as<double>(),
                apart.as<uint8_t>(),
                lasts ? lasts->as<double>() : nullptr,
                alike.as<double>()};
-  over(points, threads, std::max<int64_t>(1, kTileColumns / classes),
-       [&](int64_t first, int64_t end) { return audit_range(task, first, end); });
+  if (rule >= 0 && keeps_to_margin(task.rule.id)) {
+    std::vector<uint8_t> unsure(static_cast<size_t>(pairs));
+    over(points, threads, std::clamp<int64_t>(kScreenColumns / classes, 1, 16),
+         [&](int64_t first, int64_t end) { return screen_range(task, first, end, unsure.data()); });
+  } else {
+    require(!paths, "entries are for the inflated argmax and the argmax");
+    over(points, threads, std::max<int64_t>(1, kTileColumns / classes),
+         [&](int64_t first, int64_t end) { return audit_range(task, first, end); });
+  }
 }
 
 // Fill out (units, columns) with the means of the bags that stand for each unit.
@@ -223,11 +276,11 @@ void leave_out_means(nb::handle values, nb::handle patterns, nb::handle counts, 
     std::vector<double> part(static_cast<size_t>((to - from) * kTileColumns));
     for (int64_t c = first; c < last; c += kTileColumns) {
       int64_t end = std::min(c + kTileColumns, last), width = end - c;
-      if (!chosen.means(bag_values, c, end, taken, from, to, part.data())) return false;
+      if (!chosen.means(bag_values, c, end, taken, from, to, part.data())) return Problem::no_memory;
       for (int64_t i = 0; i < to - from; ++i)
         std::copy_n(part.data() + i * width, width, result.as<double>() + i * columns + c);
     }
-    return true;
+    return Problem::none;
   });
 }
 
@@ -243,8 +296,8 @@ void survey_points(nb::handle values, nb::handle mean, int64_t least, double bou
   require(least >= 1 && least <= bag_values.n_bags && classes >= 1, "least must lie between 1 and the number of bags");
   const AuditUnit& chosen = unit();
   over(points, threads, 1, [&](int64_t first, int64_t last) {
-    return chosen.survey(bag_values, own.as<const double>(), classes, first, last, least, bound, wide.as<double>(),
-                         calm.as<uint8_t>());
+    return done(chosen.survey(bag_values, own.as<const double>(), classes, first, last, least, bound, wide.as<double>(),
+                              calm.as<uint8_t>()));
   });
 }
 
@@ -253,7 +306,8 @@ void survey_points(nb::handle values, nb::handle mean, int64_t least, double bou
 void bind_audit(nb::module_& m) {
   m.def("audit_points", &audit_points, nb::arg("values"), nb::arg("patterns"), nb::arg("counts"), nb::arg("mean"),
         nb::arg("set"), nb::arg("rule"), nb::arg("a"), nb::arg("b"), nb::arg("k"), nb::arg("sum_slack"),
-        nb::arg("tie_slack"), nb::arg("entries").none(), nb::arg("shift"), nb::arg("conflict"), nb::arg("last").none(),
+        nb::arg("tie_slack"), nb::arg("entries").none(), nb::arg("shift"), nb::arg("error"), nb::arg("conflict"),
+        nb::arg("last").none(),
         nb::arg("jaccard"), nb::arg("threads"), "Compare every point's mean and set with those of every unit left out.");
   m.def("leave_out_means", &leave_out_means, nb::arg("values"), nb::arg("patterns"), nb::arg("counts"), nb::arg("start"),
         nb::arg("stop"), nb::arg("out"), nb::arg("threads"), "Fill `out` with the means of units start to stop - 1.");

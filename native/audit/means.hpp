@@ -74,3 +74,40 @@ bool means(const BagValues& values, int64_t first, int64_t last, const TakenBags
   return values.wide ? means_of(static_cast<const double*>(values.data), values, first, last, taken, from, to, out)
                      : means_of(static_cast<const float*>(values.data), values, first, last, taken, from, to, out);
 }
+
+// The same for a few units and columns: no table pays.
+template <class T>
+bool some_means(const T* values, const BagValues& in, int64_t first, int64_t last, const TakenBags& taken,
+                const int64_t* units, int64_t n_units, double* out) {
+  int64_t width = last - first, vectors = (width + 7) / 8;
+  Tiles space;
+  if (!space.reserve(static_cast<size_t>(vectors * (in.n_bags + 2)) * sizeof(Eight))) return false;
+  Eight* bags = static_cast<Eight*>(space.data);
+  Eight *total = bags + vectors * in.n_bags, *part = total + vectors;
+  for (int64_t b = 0; b < in.n_bags; ++b)
+    for (int64_t c = 0; c < 8 * vectors; ++c)
+      reinterpret_cast<double*>(bags + b * vectors)[c] =
+          c < width ? static_cast<double>(values[b * in.stride + first + c]) : 0;
+  for (int64_t i = 0; i < n_units; ++i) {
+    for (int64_t v = 0; v < vectors; ++v) total[v] = Eight{};
+    for (int64_t b = 0; b < in.n_bags; b += kPatternBags) {
+      uint32_t pattern = taken.patterns[b / kPatternBags * taken.n_units + units[i]];
+      for (int64_t v = 0; v < vectors; ++v) part[v] = Eight{};
+      for (; pattern != 0; pattern &= pattern - 1) {
+        const Eight* bag = bags + (b + __builtin_ctz(pattern)) * vectors;
+        for (int64_t v = 0; v < vectors; ++v) part[v] += bag[v];
+      }
+      for (int64_t v = 0; v < vectors; ++v) total[v] += part[v];
+    }
+    for (int64_t c = 0; c < width; ++c)
+      out[i * width + c] = reinterpret_cast<const double*>(total)[c] / taken.counts[units[i]];
+  }
+  return true;
+}
+
+bool means_of_some(const BagValues& values, int64_t first, int64_t last, const TakenBags& taken, const int64_t* units,
+                   int64_t n_units, double* out) {
+  return values.wide
+             ? some_means(static_cast<const double*>(values.data), values, first, last, taken, units, n_units, out)
+             : some_means(static_cast<const float*>(values.data), values, first, last, taken, units, n_units, out);
+}

@@ -10,8 +10,9 @@ namespace {
 
 #include "audit/means.hpp"
 #include "audit/survey.hpp"
+#include "audit/screen.hpp"
 
-void compare(const Comparison& c, double* shift, uint8_t* conflict, int64_t stride, double* jaccard) {
+void compare(const Comparison& c, float* shift, uint8_t* conflict, int64_t stride, double* jaccard) {
   for (int64_t i = 0; i < c.n_units; ++i) {
     for (int64_t k = 0; k < c.n_points; ++k) {
       int64_t at = (i * c.n_points + k) * c.n_classes;
@@ -21,7 +22,7 @@ void compare(const Comparison& c, double* shift, uint8_t* conflict, int64_t stri
         double d = c.means[at + l] - own[l];
         square += d * d;
       }
-      shift[k * stride + i] = __builtin_sqrt(square);
+      shift[k * stride + i] = static_cast<float>(__builtin_sqrt(square));
       if (c.set == nullptr) continue;
       const uint8_t* set = c.set + k * c.n_classes;
       int64_t both = 0, either = 0;
@@ -35,7 +36,7 @@ void compare(const Comparison& c, double* shift, uint8_t* conflict, int64_t stri
   }
 }
 
-const AuditUnit kUnit = {&means, &survey, &compare};
+const AuditUnit kUnit = {&means, &means_of_some, &screen, &survey, &compare};
 
 }  // namespace
 

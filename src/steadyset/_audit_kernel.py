@@ -102,7 +102,8 @@ class Chunk:
     """What was found at some points: arrays over pairs are (points, units)."""
 
     points: NDArray[np.intp]
-    shift: NDArray[np.float64]
+    shift: NDArray[np.float32]
+    shift_error: NDArray[np.float64]  # by how much the point's shifts may be off
     conflict: NDArray[np.bool_] | None
     last_conflict: NDArray[np.float64] | None  # the largest epsilon of a conflict; -1 where there is none
     jaccard: NDArray[np.float64]  # sum over units
@@ -124,7 +125,8 @@ def compared(
         some = points[start:stop]
         shape = (len(some), taken.n_units)
         own = np.ascontiguousarray(mean[some])
-        shift, conflict, jaccard = np.empty(shape), np.empty(shape, np.bool_), np.zeros(len(some))
+        shift, conflict = np.empty(shape, np.float32), np.empty(shape, np.bool_)
+        error, jaccard = np.empty(len(some)), np.zeros(len(some))
         path = entry_epsilons(own) if how.path else None
         last = np.empty(shape) if how.path else None
         _native.audit_points(
@@ -136,12 +138,13 @@ def compared(
             *(how.native or (_SHIFTS_ONLY, 0.0, 0.0, 0, 0.0, 0.0)),
             path,
             shift,
+            error,
             conflict.view(np.uint8),
             last,
             jaccard,
             threads,
         )
-        yield Chunk(some, shift, None if how.native is None else conflict, last, jaccard)
+        yield Chunk(some, shift, error, None if how.native is None else conflict, last, jaccard)
 
 
 def models(proba: NDArray[Any], taken: TakenBags, threads: int) -> Iterator[tuple[int, NDArray[np.float64]]]:

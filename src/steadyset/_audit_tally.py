@@ -24,30 +24,29 @@ class Tally:
         self._jaccard = np.where(settled, float(n_units), 0.0)
         self._quantiles = np.full((n_points, len(SHIFT_LEVELS)), np.nan)
         self._influence = np.zeros(n_units, np.int64)
-        self._score, self._point = np.zeros(n_units), np.full(n_units, -1, np.int64)
+        self._score, self._point = np.zeros(n_units, np.float32), np.full(n_units, -1, np.int64)
+        self._error = 0.0
         self._pairs: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]] = []
         self._n_pairs, self._floor = 0, 0.0
 
     def add(self, chunk: Chunk) -> None:
         """Add some points, compared with every unit."""
-        points, n_units = chunk.points, self._taken.n_units
-        ranks = [max(int(np.ceil(level * n_units)) - 1, 0) for level in SHIFT_LEVELS]
-        self._score_shifts(chunk)
-        chunk.shift.partition(ranks, axis=1)
-        self._quantiles[points] = chunk.shift[:, ranks]
-        self.done += len(points)
-        if chunk.conflict is None:
-            return
-        self._conflicts[points] = chunk.conflict.sum(axis=1)
-        self._influence += chunk.conflict.sum(axis=0)
-        self._jaccard[points] = chunk.jaccard
-        if chunk.last_conflict is None:
-            place, unit = np.nonzero(chunk.conflict)
-            last = np.full(len(place), np.inf)
-        else:
-            place, unit = np.nonzero(chunk.last_conflict >= self._floor)
-            last = chunk.last_conflict[place, unit]
-        self._keep(points[place], unit, last)
+        ranks = [max(int(np.ceil(level * self._taken.n_units)) - 1, 0) for level in SHIFT_LEVELS]
+        for k, point in enumerate(chunk.points):  # a point's row of pairs stays in the cache
+            self._score_shifts(int(point), chunk.shift[k])
+            self._quantiles[point] = np.sort(chunk.shift[k])[ranks]
+            if chunk.last_conflict is not None:
+                units = np.flatnonzero(chunk.last_conflict[k] >= self._floor)
+                self._keep(np.full(len(units), point), units, chunk.last_conflict[k][units])
+            elif chunk.conflict is not None:
+                units = np.flatnonzero(chunk.conflict[k])
+                self._keep(np.full(len(units), point), units, np.full(len(units), np.inf))
+        self.done += len(chunk.points)
+        self._error = max(self._error, float(chunk.shift_error.max(initial=0.0)))
+        if chunk.conflict is not None:
+            self._conflicts[chunk.points] = chunk.conflict.sum(axis=1)
+            self._influence += chunk.conflict.sum(axis=0)
+            self._jaccard[chunk.points] = chunk.jaccard
 
     def add_model(self, unit: int, sets: NDArray[np.bool_], without: NDArray[np.bool_]) -> None:
         """Add the sets of all points with one unit left out."""
@@ -67,16 +66,18 @@ class Tally:
             if self._pairs
             else (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
         )
+        noise = self._taken.noise  # a standard error is sigma sqrt(noise)
         order = np.argsort(points, kind="stable")  # a foreign rule's pairs come unit by unit
         return {
             "instability": self._conflicts / n_units,
             "jaccard": self._jaccard / n_units,
             "max_shift": self._quantiles[:, -1].copy(),
+            "shift_error": self._error,
             "shift_quantiles": self._quantiles,
             "spread": self._spread,
             "settled": self._settled,
             "row_influence": self._influence,
-            "row_score": self._score,
+            "row_score": np.divide(self._score, np.sqrt(noise), out=np.zeros(n_units), where=noise > 0),
             "row_point": self._point,
             "row_tail": self._taken.tail,
             "pair_starts": np.searchsorted(points[order], np.arange(n_points + 1)).astype(np.int64),
@@ -85,22 +86,13 @@ class Tally:
             "epsilon_floor": self._floor,
         }
 
-    def _score_shifts(self, chunk: Chunk) -> None:
-        """Keep each unit's largest shift in standard errors, sigma sqrt(noise)."""
-        sigma = np.sqrt(self._spread[chunk.points])
-        # Where all bags agree the shift is rounding alone.
-        scale = np.where(sigma > 1e-9, 1 / np.maximum(sigma, 1e-300), 0.0)
-        scaled = chunk.shift * scale[:, None]
-        place = scaled.argmax(axis=0)
-        best = np.divide(
-            scaled[place, np.arange(scaled.shape[1])],
-            np.sqrt(self._taken.noise),
-            out=np.zeros(scaled.shape[1]),
-            where=self._taken.noise > 0,
-        )
-        better = best > self._score
-        self._score[better] = best[better]
-        self._point[better] = chunk.points[place[better]]
+    def _score_shifts(self, point: int, shift: NDArray[np.float32]) -> None:
+        """Keep each unit's largest shift over sigma; where all bags agree, the shift is rounding alone."""
+        sigma = float(np.sqrt(self._spread[point]))
+        if sigma > 1e-6:
+            scaled = shift * np.float32(1 / sigma)
+            better = np.flatnonzero(scaled > self._score)
+            self._score[better], self._point[better] = scaled[better], point
 
     def _keep(self, points: NDArray[Any], units: NDArray[Any], last: NDArray[np.float64]) -> None:
         if self._floor == np.inf:

@@ -43,6 +43,7 @@ def audit_points(
     tie_slack: float,
     entries: NDArray[Any] | None,
     shift: NDArray[Any],
+    error: NDArray[Any],
     conflict: NDArray[Any],
     last: NDArray[Any] | None,
     jaccard: NDArray[Any],

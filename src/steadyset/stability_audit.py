@@ -44,6 +44,8 @@ class StabilityAudit:
         The mean over units of |intersection| / |union| of the sets with and without the unit.
     max_shift : ndarray of shape (n_points,)
         The largest Euclidean distance by which a unit moves the probabilities. NaN at settled points.
+    shift_error : float
+        By how much a shift may be off: shifts are found in 32-bit arithmetic. Conflicts and Jaccard indices are exact.
     shift_quantiles : ndarray of shape (n_points, 4)
         The quantiles 0.5, 0.9, 0.99 and 1 of that distance over the units. NaN at settled points.
     spread : ndarray of shape (n_points,)
@@ -89,6 +91,7 @@ class StabilityAudit:
     instability: NDArray[np.float64]
     jaccard: NDArray[np.float64]
     max_shift: NDArray[np.float64]
+    shift_error: float
     shift_quantiles: NDArray[np.float64]
     spread: NDArray[np.float64]
     settled: NDArray[np.bool_]
