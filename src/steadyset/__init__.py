@@ -2,6 +2,7 @@
 
 from steadyset.audit import audit_bags, audit_groups
 from steadyset.bags import Bags, draw_bags
+from steadyset.certificates import Certificates, certify
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
 from steadyset.guarantees_solver import solve_stability
 from steadyset.predictions import BagPredictions
@@ -36,6 +37,7 @@ __all__ = [
     "Argmax",
     "BagPredictions",
     "Bags",
+    "Certificates",
     "FixedMargin",
     "Guarantee",
     "InflatedArgmax",
@@ -46,6 +48,7 @@ __all__ = [
     "argmax_set",
     "audit_bags",
     "audit_groups",
+    "certify",
     "draw_bags",
     "entry_epsilons",
     "fixed_margin",

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -154,6 +154,11 @@ def models(proba: NDArray[Any], taken: TakenBags, threads: int) -> Iterator[tupl
         means = np.empty((stop - start, *proba.shape[1:]))
         _native.leave_out_means(contiguous, taken.patterns, taken.counts, start, stop, means, threads)
         yield from zip(range(start, stop), means, strict=True)
+
+
+def sums(proba: NDArray[Any], taken: TakenBags, threads: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yield (unit, sums (n_points, n_classes)) for every unit, 0 where no bag stands for it."""
+    return models(proba, replace(taken, counts=np.ones_like(taken.counts)), threads)
 
 
 def _chunks(n: int, bytes_each: int) -> Iterator[tuple[int, int]]:

@@ -95,7 +95,8 @@ def _with_all(bags: Bags, patterns: NDArray[np.uint16]) -> TakenBags:
     with np.errstate(divide="ignore"):
         noise = 1 / counts - 1 / n_bags
         share = 1 - counts / n_bags  # of bags that hold the unit
-        # Pinelis: the norm of sum (1_b - share) Q_b exceeds t with probability at most 2 exp(-t^2 / (2 a^2 sum ||Q_b||^2)),
-        # a = max(share, 1 - share), while its mean square is share (1 - share) sum ||Q_b||^2.
+        # Pinelis: the norm of sum (1_b - share) Q_b exceeds t with probability at most
+        # 2 exp(-t^2 / (2 a^2 sum ||Q_b||^2)), a = max(share, 1 - share);
+        # its mean square is share (1 - share) sum ||Q_b||^2.
         tail = np.maximum(share, 1 - share) / np.sqrt(share * (1 - share))
     return TakenBags(patterns, counts, np.ones(n_bags, bool), noise, tail)

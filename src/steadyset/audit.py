@@ -76,9 +76,9 @@ def audit_bags(
     >>> import steadyset as ss
     >>> bags = ss.draw_bags(n_samples=50, n_bags=200, bag_size=25)
     >>> proba = np.random.default_rng(0).dirichlet([1, 1, 1], size=(200, 4))
-    >>> audit = ss.audit_bags(ss.BagPredictions(proba, bags, "abc"), ss.InflatedArgmax(0.05))
+    >>> audit = ss.audit_bags(ss.BagPredictions(proba, bags, "abc"), ss.InflatedArgmax(0.005))
     >>> audit.instability, audit.at(0)
-    (array([0.  , 0.  , 0.02, 0.  ]), array([0.  , 0.02, 0.5 , 0.16]))
+    (array([0.6 , 0.28, 0.08, 0.32]), array([0.62, 0.36, 0.08, 0.4 ]))
     """
     predictions = _checked(bag_predictions)
     _validation.choice(averaging, "averaging", ("all", "equal"))
@@ -93,7 +93,7 @@ def audit_bags(
         which = f"each the mean of {int(taken.counts.max()):,} bags drawn from those that do not hold the row"
     algorithm = f"Leave-one-out models by reuse of bags, {which}, compared with the mean of "
     algorithm += "all bags." if averaging == "all" else "as many bags drawn from all."
-    return _audit(predictions, rule, how, rows, taken, sampled, algorithm, prune, _jobs(n_jobs), progress)
+    return _audit(predictions, rule, how, rows, taken, sampled, "row", algorithm, prune, _jobs(n_jobs), progress)
 
 
 def audit_groups(
@@ -152,7 +152,7 @@ def audit_groups(
         f"Leave-one-group-out models by reuse of bags, each the mean of those of the {predictions.n_bags:,} bags that "
         "hold no row of the group, compared with the mean of all bags. Outside the theorems: bags were drawn by rows."
     )
-    return _audit(predictions, rule, how, names, taken, False, algorithm, prune, _jobs(n_jobs), progress)
+    return _audit(predictions, rule, how, names, taken, False, "group", algorithm, prune, _jobs(n_jobs), progress)
 
 
 def _audit(
@@ -162,6 +162,7 @@ def _audit(
     units: NDArray[Any],
     taken: TakenBags,
     sampled: bool,
+    unit: str,
     algorithm: str,
     prune: bool,
     threads: int,
@@ -190,14 +191,15 @@ def _audit(
         if progress is not None:
             progress(tally.done, total)
     if how.native is None:
-        for unit, model in _audit_kernel.models(predictions.proba, taken, threads):
-            tally.add_model(unit, sets, how.apply(model))
+        for number, model in _audit_kernel.models(predictions.proba, taken, threads):
+            tally.add_model(number, sets, how.apply(model))
             if progress is not None:
-                progress(len(points) + unit + 1, total)
+                progress(len(points) + number + 1, total)
     epsilon = None if not how.path or how.native is None else how.native[1]
     return StabilityAudit(
         algorithm=algorithm,
         rule=_name(rule),
+        unit=unit,
         epsilon=epsilon,
         n_samples=predictions.bags.n_samples,
         n_bags=predictions.n_bags,

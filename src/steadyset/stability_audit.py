@@ -1,6 +1,8 @@
 """What an audit found: a frozen result that says which algorithm it measured."""
 
+import importlib
 import math
+import warnings
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, Literal
@@ -29,6 +31,7 @@ class StabilityAudit:
         Which models were compared, in words.
     rule : str
         The selection rule.
+    unit : {"row", "group"}
     epsilon : float or None
         Its epsilon, where conflicts at every epsilon are known (:meth:`at`); 0 for the argmax.
     n_samples, n_bags : int
@@ -75,13 +78,14 @@ class StabilityAudit:
     >>> proba = np.random.default_rng(0).dirichlet([1, 1, 1], size=(200, 4))
     >>> audit = ss.audit_bags(ss.BagPredictions(proba, bags, "abc"), ss.Argmax())
     >>> audit.instability
-    array([0.  , 0.02, 0.5 , 0.16])
-    >>> audit.at(0.05)
-    array([0. , 0. , 0.02, 0. ])
+    array([0.62, 0.36, 0.08, 0.4 ])
+    >>> audit.at(0.005)
+    array([0.6 , 0.28, 0.08, 0.32])
     """
 
     algorithm: str
     rule: str
+    unit: str
     epsilon: float | None
     n_samples: int
     n_bags: int
@@ -135,14 +139,14 @@ class StabilityAudit:
         """
         wanted = _validation.epsilon(epsilon)
         if self.epsilon is None:
-            raise ValueError(f"at(epsilon) is known for the inflated argmax and the argmax; got an audit of {self.rule}.")
+            raise ValueError(
+                f"at(epsilon) is known for the inflated argmax and the argmax; got an audit of {self.rule}."
+            )
         if wanted == self.epsilon:
             return self.instability.copy()
         self._require_kept(wanted)
         near = np.abs(self.pair_epsilons - wanted) <= _NEAR * wanted
         if near.any():
-            import warnings
-
             warnings.warn(
                 f"{int(near.sum())} pairs of a point and a row conflict up to epsilon = {wanted:g} within rounding; "
                 "a fresh audit decides them.",
@@ -266,7 +270,7 @@ class StabilityAudit:
         """
         _validation.choice(by, "by", ("points", "rows"))
         try:
-            import pandas as pd
+            pandas = importlib.import_module("pandas")  # optional, and never imported but here
         except ImportError:
             raise ImportError("to_frame needs pandas: pip install pandas.") from None
         if by == "rows":
@@ -286,11 +290,11 @@ class StabilityAudit:
                 "spread": self.spread,
                 "settled": self.settled,
             }
-        return pd.DataFrame(columns)
+        return pandas.DataFrame(columns)
 
     def summary(self) -> str:
         """Return what was measured and found, in words."""
-        unit = "row" if self.left_out.dtype.kind == "i" and not self.algorithm.startswith("Leave-one-group") else "group"
+        unit = self.unit
         worst = int(np.argmax(self.instability)) if self.n_points else 0
         lines = [
             self.algorithm,
@@ -298,8 +302,8 @@ class StabilityAudit:
             + (f" (drawn at random from {self.n_samples:,})." if self.sampled else "."),
             f"Instability: largest {self.max_instability:.4g}"
             + (f" (point {worst})" if self.max_instability > 0 else "")
-            + f", mean {self.instability.mean():.4g}; {int((self.instability > 0).sum()):,} points are ever in conflict. "
-            f"Mean Jaccard index {self.jaccard.mean():.4g}.",
+            + f", mean {self.instability.mean():.4g}; {int((self.instability > 0).sum()):,} points are ever in "
+            f"conflict. Mean Jaccard index {self.jaccard.mean():.4g}.",
             f"{int(self.settled.sum()):,} points are settled: a bound proves that no {unit} can change their sets.",
         ]
         if len(self.unanswered):
@@ -351,7 +355,9 @@ class StabilityAudit:
         """
         with _storage.read_folder(folder, "StabilityAudit", mapped=None, auto=False) as saved:
             header = saved.header("audit")
-            values = {f.name: header[f.name] if f.name in header else saved.array(f.name) for f in fields(cls)}
+            values: dict[str, Any] = {
+                f.name: header[f.name] if f.name in header else saved.array(f.name) for f in fields(cls)
+            }
             loaded = cls(**values)
             loaded._check_shapes()
             return loaded
@@ -368,7 +374,8 @@ class StabilityAudit:
     def _count(self, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return how many of the kept pairs each point has."""
         running = np.concatenate([[0], np.cumsum(kept)])
-        return running[self.pair_starts[1:]] - running[self.pair_starts[:-1]]
+        counts: NDArray[np.int64] = running[self.pair_starts[1:]] - running[self.pair_starts[:-1]]
+        return counts
 
     def _require_kept(self, epsilon: float) -> None:
         if self.epsilon is None and self.epsilon_floor > 0:
