@@ -1,16 +1,17 @@
 """The result of an audit: intervals, influence, saving, words."""
 
 import dataclasses
+import itertools
 import json
 import sys
 import types
 
 import numpy as np
 import pytest
-from audit.problems import predictions
 from scipy import stats
 
 import steadyset as ss
+from audit.problems import predictions
 from steadyset import _audit_tally
 
 
@@ -26,7 +27,8 @@ def test_sampled_rows_and_their_intervals_by_enumeration():
         inside = [
             k
             for k in range(found, n - sample + found + 1)
-            if stats.hypergeom.cdf(found, n, k, sample) > alpha / 2 and stats.hypergeom.sf(found - 1, n, k, sample) > alpha / 2
+            if stats.hypergeom.cdf(found, n, k, sample) > alpha / 2
+            and stats.hypergeom.sf(found - 1, n, k, sample) > alpha / 2
         ]
         result = fake(found, sample, n)
         low, high = result.interval(1 - alpha)
@@ -229,7 +231,7 @@ def test_progress_reaches_the_total():
         seen = []
         audited(rule, progress=lambda done, total: seen.append((done, total)))  # noqa: B023
         assert seen[-1][0] == seen[-1][1]
-        assert all(one[0] < other[0] for one, other in zip(seen, seen[1:], strict=False))
+        assert all(one[0] < other[0] for one, other in itertools.pairwise(seen))
 
 
 MADE = predictions(np.random.default_rng(0), n=10, n_bags=20, n_points=4)
