@@ -8,7 +8,6 @@ import pytest
 import steadyset as ss
 from steadyset.certificates import anytime_alpha
 
-
 N, M = 60, 30  # rows, rows in a bag
 
 
@@ -109,7 +108,7 @@ RULES = [ss.Argmax(), ss.InflatedArgmax(0.02), ss.InflatedArgmax(0.1), ss.FixedM
 @pytest.mark.parametrize("m", [1, 3, 10])
 def test_theorem_6_is_never_violated_by_hostile_refits(kind, m):
     some_cleared = some_not = 0
-    for seed in range(4):
+    for seed in range(2):
         rng, made = voted(seed, m=m, kind=kind)
         for rule in RULES:
             sets, certificates = rule(made.mean()), ss.certify(made, rule)
