@@ -1,5 +1,6 @@
 """Label sets that hold steady when a training row is dropped."""
 
+from steadyset import metrics
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
 from steadyset.guarantees_solver import solve_stability
 from steadyset.selection import (
@@ -40,6 +41,7 @@ __all__ = [
     "fixed_margin",
     "inflated_argmax",
     "mass_threshold",
+    "metrics",
     "ndc",
     "reseed_stability",
     "selection_stability",
