@@ -1,6 +1,6 @@
 """Label sets that hold steady when a training row is dropped."""
 
-from steadyset import metrics
+from steadyset import metrics, plot
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
 from steadyset.guarantees_solver import solve_stability
 from steadyset.selection import (
@@ -43,6 +43,7 @@ __all__ = [
     "mass_threshold",
     "metrics",
     "ndc",
+    "plot",
     "reseed_stability",
     "selection_stability",
     "solve_stability",

@@ -406,3 +406,28 @@ def same_shape(array: NDArray[Any], name: str, shape: tuple[int, ...], as_what: 
     """Reject an array of another shape."""
     if array.shape != shape:
         raise ValueError(f"{name} must have the shape of {as_what}, {shape}; got {array.shape}.")
+
+
+def share(value: Any, name: str) -> float:
+    """Return a float from 0 to 1."""
+    allowed = "a number from 0 to 1"
+    number = real_number(value, name, allowed)
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def instabilities(values: Any) -> NDArray[np.float64]:
+    """Return the instability of each point, shares from 0 to 1, of at least one point."""
+    array = per_sample(values, None, "instability")
+    if not len(array) or not ((array >= 0) & (array <= 1)).all():
+        raise ValueError(f"instability must hold numbers from 0 to 1, one for each point; got {shown(values)}.")
+    return array
+
+
+def epsilons(values: Any) -> NDArray[np.float64]:
+    """Return epsilons above 0."""
+    array = per_sample(values, None, "epsilons")
+    if not len(array) or not (array > 0).all():
+        raise ValueError(f"epsilons must hold numbers above 0; got {shown(values)}.")
+    return array
