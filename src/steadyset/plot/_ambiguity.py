@@ -108,18 +108,21 @@ def ambiguity_matrix(sets: Any, y_true: Any = None, *, classes: Any = None, ax: 
     """
     found = compute_ambiguity_matrix(sets, y_true, classes=classes)
     n_classes = len(found.classes)
-    side = min(9.0, 2.4 + 0.55 * n_classes)
+    side = min(8.0, 2.0 + 0.5 * n_classes)
     ax = _style.axes(ax, (side + 0.8, side))
+    from matplotlib.ticker import MaxNLocator
+
     shown = np.ma.masked_equal(found.together, 0)
     most = max(1, int(found.together.max(initial=0)))
     image = ax.imshow(shown, cmap="Blues", vmin=0, vmax=most)
-    ax.figure.colorbar(image, ax=ax, label="sets that hold both labels", shrink=0.8)
+    whole = MaxNLocator(integer=True)
+    ax.figure.colorbar(image, ax=ax, label="sets that hold both labels", shrink=0.8, ticks=whole)
     if n_classes <= _MOST_NUMBERS:
         for row, column in zip(*np.nonzero(found.together), strict=True):
             count = found.together[row, column]
             text = f"{count}" if found.right is None else f"{count}\n{found.right[row, column]:.0%}"
             dark = count > 0.6 * most
-            ax.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else "black")
+            ax.text(column, row, text, ha="center", va="center", fontsize=9, color="white" if dark else "black")
     names = [str(label) for label in found.classes]
     turn: dict[str, Any] = (
         {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) > 2 else {}

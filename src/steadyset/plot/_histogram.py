@@ -95,8 +95,16 @@ def set_size_histogram(sets: Any, *, ax: "Axes | None" = None) -> "Axes":
     width = 0.8 / len(found.names)
     for number, (name, shares) in enumerate(zip(found.names, found.shares, strict=True)):
         offset = (number - (len(found.names) - 1) / 2) * width
-        places = np.array(found.sizes) + offset
-        ax.bar(places, shares, width, label=name, color=_style.COLOURS[number % 7], edgecolor="white", linewidth=0.5)
+        ax.bar(
+            np.array(found.sizes) + offset,
+            shares,
+            width,
+            label=name,
+            color=_style.COLOURS[number % len(_style.COLOURS)],
+            hatch=_style.HATCHES[number % len(_style.HATCHES)],
+            edgecolor="white",
+            linewidth=0.5,
+        )
     ax.set_xticks(found.sizes)
     ax.set(xlabel="labels in the set", ylabel="share of samples")
     _style.open_frame(ax)

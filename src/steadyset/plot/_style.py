@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 # The Okabe-Ito colours, which stay apart for colour-blind readers; blue first, black last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-GREY = "#666666"
-# Lines and markers differ too, so that a print without colour can be read.
+# Lines, markers and hatches differ too, so that a print without colour can be read.
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
