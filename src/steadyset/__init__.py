@@ -1,8 +1,10 @@
 """Label sets that hold steady when a training row is dropped."""
 
 from steadyset import metrics, plot
+from steadyset.bags import Bags, draw_bags
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
 from steadyset.guarantees_solver import solve_stability
+from steadyset.predictions import BagPredictions
 from steadyset.selection import (
     NDC,
     SVBOP,
@@ -23,6 +25,7 @@ from steadyset.selection import (
     top_k,
 )
 from steadyset.sets import to_labels
+from steadyset.tails import tail_stability
 
 __version__ = "0.1.0"
 
@@ -30,6 +33,8 @@ __all__ = [
     "NDC",
     "SVBOP",
     "Argmax",
+    "BagPredictions",
+    "Bags",
     "FixedMargin",
     "Guarantee",
     "InflatedArgmax",
@@ -37,6 +42,7 @@ __all__ = [
     "Rule",
     "TopK",
     "argmax_set",
+    "draw_bags",
     "entry_epsilons",
     "fixed_margin",
     "inflated_argmax",
@@ -49,6 +55,7 @@ __all__ = [
     "solve_stability",
     "stability_radius",
     "svbop",
+    "tail_stability",
     "to_labels",
     "top_k",
 ]

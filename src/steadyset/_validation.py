@@ -3,6 +3,7 @@
 import math
 import numbers
 import operator
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -307,127 +308,124 @@ def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str) -> int:
     return min(max(1, math.floor(number * n_samples * (1 + 2**-50))), most)
 
 
-def sample_sets(sets: Any, name: str = "sets") -> NDArray[np.bool_]:
-    """Return label sets as a bool array of shape (n_samples, n_classes)."""
-    mask = bool_mask(sets, name)
-    if mask.ndim != 2:
-        raise ValueError(f"{name} must have two axes, samples and labels; got shape {mask.shape}.")
-    return mask
-
-
-def no_empty_set(sets: NDArray[np.bool_], name: str = "sets") -> NDArray[np.bool_]:
-    """Return the sets if each holds a label."""
-    empty = np.flatnonzero(~sets.any(axis=1))
-    if empty.size:
-        raise ValueError(f"{name} must hold at least one label in each row; got an empty set in row {empty[0]}.")
-    return sets
-
-
-def listed(values: Any, name: str) -> list[Any]:
-    """Return a sequence or array as a list of Python objects, so that mixed labels keep their types."""
-    if isinstance(values, str | bytes):
-        raise TypeError(f"{name} must be a sequence of labels; got {shown(values)}.")
-    try:
-        found = values.tolist() if hasattr(values, "tolist") else list(values)
-    except TypeError:
-        found = None
-    if not isinstance(found, list):
-        raise TypeError(f"{name} must be a sequence of labels; got {shown(values)}.")
-    return found
-
-
-def class_labels(classes: Any, n_classes: int) -> list[Any]:
-    """Return the label of each column; the columns' numbers where `classes` is None."""
-    if classes is None:
-        return list(range(n_classes))
-    labels = listed(classes, "classes")
-    if len(labels) != n_classes:
-        raise ValueError(f"classes must name each of the {n_classes} columns; got {len(labels)} labels.")
-    seen: set[Any] = set()
-    for label in labels:
-        try:
-            twice = label in seen
-        except TypeError:
-            raise TypeError(f"classes must hold hashable labels; got {shown(label)}.") from None
-        if twice:
-            raise ValueError(f"classes must name each label once; got {shown(label)} twice.")
-        seen.add(label)
-    return labels
-
-
-def label_columns(y_true: Any, n_samples: int, n_classes: int, classes: Any = None) -> NDArray[np.intp]:
-    """Return the column of each true label."""
-    place = {label: j for j, label in enumerate(class_labels(classes, n_classes))}
-    values = listed(y_true, "y_true")
-    if len(values) != n_samples:
-        raise ValueError(
-            f"y_true must have one label for each of the {n_samples} rows of sets; got {len(values)} labels."
-        )
-    columns = np.empty(n_samples, np.intp)
-    for row, value in enumerate(values):
-        try:
-            columns[row] = place[value]
-        except (KeyError, TypeError):
-            allowed = (
-                f"column numbers from 0 to {n_classes - 1}, or labels with classes naming the columns"
-                if classes is None
-                else "labels that classes names"
-            )
-            raise ValueError(f"y_true must hold {allowed}; got {shown(value)} in row {row}.") from None
-    return columns
-
-
-def sample_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Return a weight for each sample, 1 where none are given."""
-    if sample_weight is None:
-        return np.ones(n_samples)
-    weights = per_sample(sample_weight, n_samples, "sample_weight")
-    bad = np.flatnonzero(~((weights >= 0) & (weights < math.inf)))
-    if bad.size:
-        raise ValueError(
-            f"sample_weight must hold finite numbers that are at least 0; got {weights[bad[0]]:g} in row {bad[0]}."
-        )
-    return weights
-
-
-def per_sample(values: Any, n_samples: int | None, name: str) -> NDArray[np.float64]:
-    """Return one number for each sample as a float array; any length where `n_samples` is None."""
-    allowed = "one number for each sample" if n_samples is None else f"one number for each of {n_samples} samples"
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must hold {allowed}; got {shown(values)}.") from None
-    if array.ndim != 1 or (n_samples is not None and len(array) != n_samples):
-        raise ValueError(f"{name} must hold {allowed}; got shape {array.shape}.")
-    return array
-
-
-def same_shape(array: NDArray[Any], name: str, shape: tuple[int, ...], as_what: str) -> None:
-    """Reject an array of another shape."""
-    if array.shape != shape:
-        raise ValueError(f"{name} must have the shape of {as_what}, {shape}; got {array.shape}.")
-
-
-def share(value: Any, name: str) -> float:
-    """Return a float from 0 to 1."""
-    allowed = "a number from 0 to 1"
-    number = real_number(value, name, allowed)
-    if not 0 <= number <= 1:
+def seed(value: Any, name: str = "seed") -> int:
+    """Return a seed as an int that is at least 0."""
+    allowed = "a whole number that is at least 0"
+    number = whole_number(value, name, allowed)
+    if number < 0:
         raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
     return number
 
 
-def instabilities(values: Any) -> NDArray[np.float64]:
-    """Return the instability of each point, shares from 0 to 1, of at least one point."""
-    array = per_sample(values, None, "instability")
-    if not len(array) or not ((array >= 0) & (array <= 1)).all():
-        raise ValueError(f"instability must hold numbers from 0 to 1, one for each point; got {shown(values)}.")
+def row_position(value: Any, n_samples: int, name: str = "row") -> int:
+    """Return the position of a training row, from 0 to n_samples - 1."""
+    allowed = f"a row position from 0 to {n_samples - 1}"
+    number = whole_number(value, name, allowed)
+    if not 0 <= number < n_samples:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def row_positions(value: Any, n_samples: int, name: str) -> NDArray[np.intp]:
+    """Return row positions as a one-dimensional array, at least one, each from 0 to n_samples - 1."""
+    allowed = f"one or more row positions from 0 to {n_samples - 1}"
+    rows = np.asarray(value)
+    if rows.ndim != 1 or rows.size == 0 or rows.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    if rows.min() < 0 or rows.max() >= n_samples:
+        bad = rows[(rows < 0) | (rows >= n_samples)][0]
+        raise ValueError(f"{name} must be {allowed}; got {bad}.")
+    return rows.astype(np.intp)
+
+
+def sample_ids(value: Any, n_samples: int) -> NDArray[Any]:
+    """Return the ids of the rows, all integers or all strings, distinct, as an array."""
+    allowed = f"{n_samples} distinct ids, all integers or all strings"
+    items = value.tolist() if hasattr(value, "tolist") else list(value)
+    if len(items) != n_samples:
+        raise ValueError(f"sample_ids must be {allowed}; got {len(items)} of them.")
+    kinds = {"str" if isinstance(i, str) else "int" if _is_whole(i) else type(i).__name__ for i in items}
+    if kinds not in ({"str"}, {"int"}):
+        raise TypeError(f"sample_ids must be {allowed}; got {' and '.join(sorted(kinds))} ids.")
+    if len(set(items)) != n_samples:
+        twice = Counter(items).most_common(1)[0][0]
+        raise ValueError(f"sample_ids must be {allowed}; got {shown(twice)} more than once.")
+    if kinds == {"str"}:
+        return np.array(items)
+    if min(items) < -(2**63) or max(items) >= 2**63:
+        raise ValueError(f"sample_ids must be {allowed}, integers within 64 bits; got {shown(max(items, key=abs))}.")
+    return np.array(items, np.int64)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+def distinct_words(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the words that stand for row ids; two strings with one digest would always share their bags."""
+    if len(np.unique(words)) != len(words):
+        raise ValueError("sample_ids must have distinct 64-bit digests; got two strings that share one: rename a row.")
+    return words
+
+
+def classes(value: Any) -> NDArray[Any]:
+    """Return class labels as a one-dimensional array of distinct labels."""
+    array = value if isinstance(value, np.ndarray) else _label_array(list(value))
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"classes must be one or more labels; got {shown(value)}.")
+    labels = array.tolist()
+    try:
+        distinct = len(set(labels)) == len(labels)
+    except TypeError:
+        raise TypeError(f"classes must be hashable labels; got {shown(value)}.") from None
+    if not distinct:
+        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
+        raise ValueError(f"classes must be distinct; got {shown(twice)} more than once.")
     return array
 
 
-def epsilons(values: Any) -> NDArray[np.float64]:
-    """Return epsilons above 0."""
-    array = per_sample(values, None, "epsilons")
-    if not len(array) or not (array > 0).all():
-        raise ValueError(f"epsilons must hold numbers above 0; got {shown(values)}.")
+def _label_array(labels: list[Any]) -> NDArray[Any]:
+    kinds = {type(label) for label in labels}
+    if len(kinds) == 1 and issubclass(next(iter(kinds)), str | int | float | np.generic):
+        return np.array(labels)
+    array = np.empty(len(labels), object)
+    array[:] = labels
     return array
+
+
+def bag_probabilities(value: Any, n_bags: int, n_classes: int) -> NDArray[Any]:
+    """Return (n_bags, n_points, n_classes) probabilities as float32 or float64, each row checked to be on the simplex.
+
+    The check reads block after block, so that a memory map stays one.
+    """
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if array.ndim != 3 or array.shape[0] != n_bags or array.shape[2] != n_classes:
+        raise ValueError(
+            f"proba must have the shape (n_bags, n_points, n_classes) = ({n_bags}, any, {n_classes}); "
+            f"got {array.shape}."
+        )
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"proba must hold numbers; got an array of dtype {array.dtype}.")
+    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
+        array = array.astype(np.float64)
+    slack = SUM_SLACK[array.dtype.itemsize * 8]
+    step = max(1, (1 << 22) // max(1, array[0].size))
+    for start in range(0, n_bags, step):
+        block = array[start : start + step]
+        with np.errstate(invalid="ignore", over="ignore"):
+            good = (np.abs(block.sum(axis=2, dtype=np.float64) - 1) <= slack) & (block.min(axis=2) >= 0)
+        if not good.all():
+            bag, point = (int(i) for i in np.argwhere(~good)[0])
+            row = block[bag, point]
+            what = _fault(row, slack)
+            raise ValueError(
+                f"proba must hold probability vectors, {what}; got {shown(row.tolist())} "
+                f"from bag {start + bag} at point {point}."
+            )
+    return array
+
+
+def _fault(row: NDArray[Any], slack: float) -> str:
+    if not np.isfinite(row).all():
+        return "finite"
+    return "no negative ones" if row.min() < 0 else f"a sum of 1 within {slack:g}"

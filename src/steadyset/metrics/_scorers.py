@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyset import _validation
+from steadyset import _validation, _validation_sets
 from steadyset.metrics._scores import correct_single_score, coverage_score, mean_set_size, u65_score, u80_score
 
 
@@ -40,9 +40,9 @@ class SetScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         wanted = inspect.signature(self.metric).parameters
-        sets = _validation.sample_sets(estimator.predict_set(X))
-        known = _validation.class_labels(estimator.classes_, sets.shape[1])
-        unseen = [label for label in dict.fromkeys(_validation.listed(y, "y")) if label not in set(known)]
+        sets = _validation_sets.sample_sets(estimator.predict_set(X))
+        known = _validation_sets.class_labels(estimator.classes_, sets.shape[1])
+        unseen = [label for label in dict.fromkeys(_validation_sets.listed(y, "y")) if label not in set(known)]
         given = {
             "y_true": y,
             "sets": np.pad(sets, ((0, 0), (0, len(unseen)))),

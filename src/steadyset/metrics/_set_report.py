@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyset import _validation
+from steadyset import _validation, _validation_sets
 from steadyset.metrics._estimate import UNDEFINED, Estimate, mean
 from steadyset.metrics._inflation import FORMULAS, of_points
 from steadyset.metrics._points import points
@@ -100,7 +100,7 @@ def _measured(
     inflation = UNDEFINED
     if proba is not None:
         top = np.asarray(argmax_set(proba))
-        _validation.same_shape(top, "proba", found.sets.shape, "sets")
+        _validation_sets.same_shape(top, "proba", found.sets.shape, "sets")
         inflation = of_points(found, top, formula)
     values = [found.correct_single, found.sizes, found.covered]
     estimates = [mean(value, found.weights) for value in values]

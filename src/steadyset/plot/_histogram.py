@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation
+from steadyset import _validation, _validation_sets
 from steadyset.plot import _style
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def compute_set_size_histogram(sets: Any) -> SizeHistogram:
            [0.5, 0.5]])
     """
     named = sets if isinstance(sets, Mapping) else {"": sets}
-    counted = [np.count_nonzero(_validation.sample_sets(mask), axis=1) for mask in named.values()]
+    counted = [np.count_nonzero(_validation_sets.sample_sets(mask), axis=1) for mask in named.values()]
     if not counted or not all(len(sizes) for sizes in counted):
         raise ValueError(f"sets must hold at least one row; got {_validation.shown(sets)}.")
     low, high = (int(limit([limit(sizes) for sizes in counted])) for limit in (np.min, np.max))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation
+from steadyset import _validation, _validation_sets
 from steadyset.plot import _style
 from steadyset.selection import Argmax, FixedMargin, InflatedArgmax, Rule
 
@@ -257,7 +257,7 @@ def simplex_regions(rule: Rule, *, classes: Any = (1, 2, 3), ax: "Axes | None" =
     >>> [text.get_text() for text in ax.texts]
     ['{1}', '{2}', '{3}', '{1, 2}', '{1, 3}', '{2, 3}', '{1, 2, 3}']
     """
-    names = _validation.class_labels(classes, 3)
+    names = _validation_sets.class_labels(classes, 3)
     found = compute_simplex_regions(rule)
     ax = _style.axes(ax, (5.0, 4.5))
     from matplotlib.patches import Polygon

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation
+from steadyset import _validation, _validation_sets
 from steadyset.plot import _style
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def compute_survival_curve(audits: Any) -> tuple[SurvivalCurve, ...]:
         raise TypeError(f"audits must be a mapping from names to audits or arrays; got {_validation.shown(audits)}.")
     curves = []
     for name, audit in audits.items():
-        values = _validation.instabilities(getattr(audit, "instability", audit))
+        values = _validation_sets.instabilities(getattr(audit, "instability", audit))
         thresholds = np.union1d([0.0], values)
         above = len(values) - np.searchsorted(np.sort(values), thresholds, side="right")
         curves.append(SurvivalCurve(str(name), thresholds, above / len(values)))
