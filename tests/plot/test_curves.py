@@ -108,6 +108,17 @@ def test_epsilon_tradeoff_is_the_rule_at_every_epsilon(sample):
         assert single == pytest.approx(metrics.correct_single_score(y, sets), rel=1e-12)
 
 
+def test_at_its_entry_point_a_label_is_still_out(sample):
+    proba, y = sample
+    entries = ss.entry_epsilons(proba)
+    epsilons = np.unique(entries[:50])[1:]
+    tradeoff = plot.compute_epsilon_tradeoff(proba, y, epsilons=epsilons)
+    for epsilon, size, single in zip(epsilons, tradeoff.set_size, tradeoff.correct_single, strict=True):
+        sets = entries < epsilon
+        assert size == pytest.approx(metrics.mean_set_size(sets), rel=1e-12)
+        assert single == pytest.approx(metrics.correct_single_score(y, sets), rel=1e-12)
+
+
 class Audit:
     """The instability of two points falls with epsilon."""
 
@@ -140,6 +151,19 @@ def test_epsilon_tradeoff_with_audit_and_guarantee(sample):
     assert right.get_ylabel() == "mean set size"
     assert right.yaxis.label.get_color() == right.lines[0].get_color()
     assert ax.get_ylim()[1] < 1.1, "vacuous guarantees are out of sight"
+
+
+def test_an_audit_is_not_asked_below_its_floor(sample):
+    class Partial(Audit):
+        epsilon_floor = 0.05
+
+        def at(self, epsilon):
+            assert epsilon >= self.epsilon_floor
+            return super().at(epsilon)
+
+    found = plot.compute_epsilon_tradeoff(*sample, audit=Partial(), epsilons=[0.01, 0.05, 0.1])
+    assert found.instability == pytest.approx([np.nan, 0.45, 0.4], nan_ok=True)
+    assert plot.epsilon_tradeoff(*sample, audit=Partial()).lines
 
 
 def test_bag_size_tradeoff():

@@ -1,5 +1,6 @@
 """What epsilon buys and costs."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ class EpsilonTradeoff:
     set_size, correct_single : arrays
         The mean set size and the share of sets that are the true label alone, at each epsilon.
     instability : array or None
-        The largest instability of a point, where an audit was given.
+        The largest instability of a point, where an audit was given; NaN where the audit does not know it.
     delta : array or None
         The guarantee, where one was given; 1 and more promises nothing.
 
@@ -66,7 +67,8 @@ def compute_epsilon_tradeoff(
     classes : sequence of n_classes labels, default=None
         The label of each column.
     audit : object, default=None
-        Its ``at(epsilon)`` returns the instability of each point, such as a StabilityAudit's.
+        Its ``at(epsilon)`` returns the instability of each point, such as a StabilityAudit's; it is not asked below
+        its ``epsilon_floor``, if it has one.
     guarantee : callable, default=None
         Returns a :class:`steadyset.Guarantee`, or a bound as a number, for an epsilon.
     epsilons : sequence of float, default=None
@@ -92,16 +94,18 @@ def compute_epsilon_tradeoff(
     columns = _validation_sets.label_columns(y_true, len(entries), entries.shape[1], classes)
     # Label j is in for epsilon > entry_j, so that counting entries below epsilon answers every epsilon.
     size = np.searchsorted(np.sort(entries, axis=None), grid, side="left") / len(entries)
-    own = entries[np.arange(len(entries)), columns]
     entries[np.arange(len(entries)), columns] = np.inf
-    single_until = np.sort(entries.min(axis=1)[own == 0])  # alone while no other label is in
-    single = (len(single_until) - np.searchsorted(single_until, grid, side="left")) / len(entries)
-    instability = None if audit is None else np.array([_largest(audit.at(float(epsilon))) for epsilon in grid])
+    single_until = np.sort(entries.min(axis=1))  # the true label is alone while no other is in
+    single = 1 - np.searchsorted(single_until, grid, side="left") / len(entries)
+    instability = None if audit is None else np.array([_largest(audit, float(epsilon)) for epsilon in grid])
     delta = None if guarantee is None else np.array([_bound(guarantee(float(epsilon))) for epsilon in grid])
     return EpsilonTradeoff(grid, size, single, instability, delta)
 
 
-def _largest(answer: Any) -> float:
+def _largest(audit: Any, epsilon: float) -> float:
+    if epsilon < getattr(audit, "epsilon_floor", 0.0):
+        return math.nan
+    answer = audit.at(epsilon)
     return float(_validation_sets.instabilities(getattr(answer, "instability", answer)).max())
 
 
@@ -130,7 +134,8 @@ def epsilon_tradeoff(
     classes : sequence of n_classes labels, default=None
         The label of each column.
     audit : object, default=None
-        Its ``at(epsilon)`` returns the instability of each point, such as a StabilityAudit's.
+        Its ``at(epsilon)`` returns the instability of each point, such as a StabilityAudit's; it is not asked below
+        its ``epsilon_floor``, if it has one.
     guarantee : callable, default=None
         Returns a :class:`steadyset.Guarantee`, or a bound as a number, for an epsilon. Bounds above 1 are not shown.
     epsilons : sequence of float, default=None

@@ -19,8 +19,8 @@ class RowInfluence:
 
     Parameters
     ----------
-    rows : int array
-        Their positions in the training data.
+    rows : array
+        Their positions in the training data, or the labels of groups of rows.
     influence : array
         The influence of each.
     n_rows : int
@@ -33,7 +33,7 @@ class RowInfluence:
     array([1, 2])
     """
 
-    rows: NDArray[np.int64]
+    rows: NDArray[Any]
     influence: NDArray[np.float64]
     n_rows: int
 
@@ -97,7 +97,10 @@ def influence(audit: Any, *, n_rows: int = 15, ax: "Axes | None" = None) -> "Axe
     ax.barh(places, found.influence, color=_style.COLOURS[0], height=0.7)
     ax.set_yticks(places, [str(row) for row in found.rows])
     ax.invert_yaxis()
-    ax.set(xlabel="influence on label sets", ylabel=f"training row (top {len(found.rows)} of {found.n_rows:,})")
+    ax.set(
+        xlabel="label sets that turn disjoint without it",
+        ylabel=f"training row (top {len(found.rows)} of {found.n_rows:,})",
+    )
     _style.open_frame(ax)
     ax.grid(visible=False, axis="y")
     return ax
