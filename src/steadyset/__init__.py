@@ -1,5 +1,6 @@
 """Label sets that hold steady when a training row is dropped."""
 
+from steadyset import metrics, plot
 from steadyset.bags import Bags, draw_bags
 from steadyset.ensemble import StableClassifier
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
@@ -67,7 +68,9 @@ __all__ = [
     "fixed_margin",
     "inflated_argmax",
     "mass_threshold",
+    "metrics",
     "ndc",
+    "plot",
     "reseed_stability",
     "selection_stability",
     "solve_stability",
