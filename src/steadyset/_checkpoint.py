@@ -7,7 +7,7 @@ Predictions are plain arrays.
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,21 +55,19 @@ def write(folder: Path, numbers: tuple[int, ...], kept: Any) -> None:
         raise
 
 
-def finished(folder: Path, wanted: Iterable[int], *, arrays: bool) -> dict[tuple[int, ...], Any]:
-    """Return the groups that an earlier call finished, those all of whose bags are wanted, by their bag numbers."""
-    wanted = set(wanted)
-    found: dict[tuple[int, ...], Any] = {}
-    taken: set[int] = set()
+def finished(folder: Path, wanted: Iterable[int], *, arrays: bool) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield (bag numbers, group) for the groups that an earlier call finished, where all of their bags are wanted."""
+    left = set(wanted)
     for path in sorted(folder.glob("bags-*.npy" if arrays else "bags-*.joblib")):
         numbers = _numbers(path)
-        if not numbers or not wanted.issuperset(numbers) or not taken.isdisjoint(numbers):
+        if not numbers or not left.issuperset(numbers):
             continue
         try:
-            found[numbers] = np.load(path, allow_pickle=False) if arrays else joblib.load(path)
+            kept = np.load(path, allow_pickle=False) if arrays else joblib.load(path)
         except Exception:  # not ours, or damaged from outside: it is trained again
             continue
-        taken.update(numbers)
-    return found
+        left.difference_update(numbers)
+        yield numbers, kept
 
 
 def _name(numbers: tuple[int, ...], kept: Any) -> str:

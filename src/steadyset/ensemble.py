@@ -152,7 +152,8 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         seed = self.seed_ if kept and self.seed_ is not None else self._fresh_seed(data)
         bags = self._draw(data, seed)
         task = self._task(data, bags, seed)
-        groups = kept + self._run(task, bags, seed, done=sum(len(g.numbers) for g in kept))
+        done = sum(len(group.numbers) for group in kept)
+        groups = kept + [group for _, group in self._run(task, bags, seed, done)]
         self.classes_, self.bags_, self.bag_size_, self.seed_ = data.classes, bags, bags.bag_size, seed
         self.groups_ = sorted(groups, key=lambda group: group.numbers[0])
         self.__dict__.pop("estimators_", None)
@@ -181,10 +182,10 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         bags = self._draw(data, seed)
         points = validate_data(self, _fit_inputs.as_rows(X_eval, "X_eval"), skip_check_array=True, reset=False)
         task = self._task(data, bags, seed, X_eval=points)
-        pieces = self._run(task, bags, seed, with_numbers=True)
-        first = pieces[0][1]
-        proba = np.empty((len(bags), *first.shape[1:]), first.dtype)
-        for numbers, part in pieces:
+        proba: Any = None
+        for numbers, part in self._run(task, bags, seed):
+            if proba is None:
+                proba = np.empty((len(bags), *part.shape[1:]), part.dtype)
             proba[list(numbers)] = part
         return BagPredictions(proba, bags, data.classes)
 
@@ -497,21 +498,20 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             folder = _checkpoint.open_folder(self.checkpoint, self._fingerprint(data, seed, X_eval))
         return _training.Task(self._learner(), data.X, data.codes, len(data.classes), data.fit_params, X_eval, folder)
 
-    def _run(
-        self, task: _training.Task, bags: Bags, seed: int, *, done: int = 0, with_numbers: bool = False
-    ) -> list[Any]:
-        """Train what is not finished yet; return what is kept of the groups, in the order of their bags."""
+    def _run(self, task: _training.Task, bags: Bags, seed: int, done: int = 0) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """Yield (bag numbers, what is kept of the group): what the checkpoint has, then what is trained now."""
         wanted = range(done, len(bags))
-        found = {} if task.folder is None else _checkpoint.finished(task.folder, wanted, arrays=task.X_eval is not None)
-        left = sorted(set(wanted) - {b for numbers in found for b in numbers})
+        left = set(wanted)
         with bag_progress(self, len(wanted), self.verbose) as advance:
-            advance(len(wanted) - len(left))
-            if left:
-                for numbers, kept in _training.train(task, bags, left, seed, self.n_jobs):
-                    found[numbers] = kept
+            if task.folder is not None:
+                for numbers, kept in _checkpoint.finished(task.folder, wanted, arrays=task.X_eval is not None):
+                    left.difference_update(numbers)
                     advance(len(numbers))
-        ordered = sorted(found.items())
-        return ordered if with_numbers else [kept for _, kept in ordered]
+                    yield numbers, kept
+            if left:
+                for numbers, kept in _training.train(task, bags, sorted(left), seed, self.n_jobs):
+                    advance(len(numbers))
+                    yield numbers, kept
 
     def _bag_probabilities(self, X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield (bag number, its probabilities at X) in the order of the bags."""
