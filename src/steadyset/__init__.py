@@ -1,11 +1,14 @@
 """Label sets that hold steady when a training row is dropped."""
 
 from steadyset import metrics, plot
+from steadyset.audit import audit_bags, audit_groups
 from steadyset.bags import Bags, draw_bags
+from steadyset.certificates import Certificates, certify
 from steadyset.ensemble import StableClassifier
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
 from steadyset.guarantees_solver import solve_stability
 from steadyset.predictions import BagPredictions
+from steadyset.refit import audit_refit
 from steadyset.selection import (
     NDC,
     SVBOP,
@@ -26,6 +29,7 @@ from steadyset.selection import (
     top_k,
 )
 from steadyset.sets import to_labels
+from steadyset.stability_audit import StabilityAudit
 from steadyset.tails import tail_stability
 
 __version__ = "0.1.0"
@@ -55,14 +59,20 @@ __all__ = [
     "Argmax",
     "BagPredictions",
     "Bags",
+    "Certificates",
     "FixedMargin",
     "Guarantee",
     "InflatedArgmax",
     "MassThreshold",
     "Rule",
+    "StabilityAudit",
     "StableClassifier",
     "TopK",
     "argmax_set",
+    "audit_bags",
+    "audit_groups",
+    "audit_refit",
+    "certify",
     "draw_bags",
     "entry_epsilons",
     "fixed_margin",

@@ -29,3 +29,41 @@ def hash_bags(
 ) -> None: ...
 def bootstrap_bags(keys: NDArray[Any], n: int, m: int, draws: NDArray[Any], threads: int) -> None: ...
 def sum_bags(values: NDArray[Any], take: NDArray[Any] | None, block: int, out: NDArray[Any], threads: int) -> None: ...
+def audit_points(
+    values: NDArray[Any],
+    patterns: NDArray[Any],
+    counts: NDArray[Any],
+    mean: NDArray[Any],
+    set: NDArray[Any],
+    rule: int,
+    a: float,
+    b: float,
+    k: int,
+    sum_slack: float,
+    tie_slack: float,
+    entries: NDArray[Any] | None,
+    shift: NDArray[Any],
+    error: NDArray[Any],
+    conflict: NDArray[Any],
+    last: NDArray[Any] | None,
+    jaccard: NDArray[Any],
+    threads: int,
+) -> None: ...
+def leave_out_means(
+    values: NDArray[Any],
+    patterns: NDArray[Any],
+    counts: NDArray[Any],
+    start: int,
+    stop: int,
+    out: NDArray[Any],
+    threads: int,
+) -> None: ...
+def survey_points(
+    values: NDArray[Any],
+    mean: NDArray[Any],
+    least: int,
+    bound: float,
+    spread: NDArray[Any],
+    settled: NDArray[Any],
+    threads: int,
+) -> None: ...

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["CallbackSupportMixin", "bag_progress", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "bag_bar", "bag_progress", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, ProgressBar, with_callbacks
@@ -26,14 +26,22 @@ def bag_progress(estimator: Any, total: int, verbose: int) -> Iterator[Callable[
     if ProgressBar is not None:
         with _callbacks(estimator, total, verbose) as advance:
             yield advance
-    elif verbose:
-        from rich.progress import Progress
-
-        with Progress() as bar:
-            line = bar.add_task(f"{type(estimator).__name__} - bags", total=total)
-            yield lambda n: bar.advance(line, n)
     else:
+        with bag_bar(total, verbose, f"{type(estimator).__name__} - bags") as advance:
+            yield advance
+
+
+@contextmanager
+def bag_bar(total: int, verbose: int, name: str) -> Iterator[Callable[[int], None]]:
+    """Show a bar of our own, where it is asked for."""
+    if not verbose:
         yield lambda n: None
+        return
+    from rich.progress import Progress
+
+    with Progress() as bar:
+        line = bar.add_task(name, total=total)
+        yield lambda n: bar.advance(line, n)
 
 
 @contextmanager

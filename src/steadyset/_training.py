@@ -7,8 +7,8 @@ of one.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,7 +22,13 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from steadyset import _checkpoint, _validation
 from steadyset._one_thread import one_thread
-from steadyset.bags import Bags
+
+
+class RowSets(Protocol):
+    """Rows of training data by number: bags, or all rows but one."""
+
+    def __getitem__(self, number: int, /) -> NDArray[np.intp]:
+        """Return the row positions in the order in which the learner sees them."""
 
 
 class Group(Protocol):
@@ -94,19 +100,24 @@ class Task:
         return kept
 
 
+def with_folder(task: Task, folder: Path) -> Task:
+    """Return the task with a checkpoint."""
+    return replace(task, folder=folder)
+
+
 def learner_seed(seed: int, bag: int) -> int:
     """Return the seed of a bag's learner: shared between fits that share the seed, whatever rows they have."""
     return int(np.random.SeedSequence(seed, spawn_key=(bag,)).generate_state(1)[0])
 
 
 def train(
-    task: Task, bags: Bags, numbers: Sequence[int], seed: int, n_jobs: int | None
+    task: Task, bags: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Train the bags with these numbers; yield (bag numbers, what is kept of their group) in order."""
     if hasattr(task.learner, "fit_bags"):
-        yield from _train_together(task, bags, numbers, seed, n_jobs)
+        yield from _train_together(task, bags, numbers, seed_of, n_jobs)
         return
-    calls = (joblib.delayed(_train_one)(task, bags[b], b, learner_seed(seed, b)) for b in numbers)
+    calls = (joblib.delayed(_train_one)(task, bags[b], b, seed_of(b)) for b in numbers)
     results = joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come())(calls)
     for b, kept in zip(numbers, results, strict=True):
         yield (b,), kept
@@ -120,7 +131,7 @@ def _as_they_come() -> str:
 class _Chosen(Sequence[Any]):
     """Some of the bags, numbered from 0."""
 
-    def __init__(self, bags: Bags, numbers: Sequence[int]) -> None:
+    def __init__(self, bags: RowSets, numbers: Sequence[int]) -> None:
         self._bags, self._numbers = bags, numbers
 
     def __len__(self) -> int:
@@ -131,9 +142,9 @@ class _Chosen(Sequence[Any]):
 
 
 def _train_together(
-    task: Task, bags: Bags, numbers: Sequence[int], seed: int, n_jobs: int | None
+    task: Task, bags: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
-    seeds = [learner_seed(seed, b) for b in numbers]
+    seeds = [seed_of(b) for b in numbers]
     groups = task.learner.fit_bags(
         task.X,
         task.codes,

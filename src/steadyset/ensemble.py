@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from steadyset import _checkpoint, _fit_inputs, _training, _validation
 from steadyset._progress import CallbackSupportMixin, bag_progress, with_callbacks
+from steadyset.audit import audit_bags
 from steadyset.bags import Bags, draw_bags
+from steadyset.certificates import Certificates, anytime_alpha, certify
 from steadyset.guarantees import Guarantee, selection_stability
 from steadyset.predictions import BLOCK, BagPredictions
 from steadyset.selection import FixedMargin, InflatedArgmax
+from steadyset.stability_audit import StabilityAudit
 
 
 class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -297,6 +300,98 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             any_rule=not isinstance(rule, InflatedArgmax | FixedMargin),
         )
 
+    def audit(self, X: Any, rule: Any = None, **options: Any) -> StabilityAudit:
+        """Measure how many training rows turn each point's set into a disjoint one when left out, without refitting.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The points to audit.
+        rule : rule object or callable, optional
+            Default: the model's own.
+        **options
+            Those of :func:`steadyset.audit_bags`.
+
+        Returns
+        -------
+        StabilityAudit
+        """
+        return audit_bags(self.bag_predictions(X), self._rule() if rule is None else rule, **options)
+
+    def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
+        """Prove what can be proved of the set of each point.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The points.
+        alpha : float, default=0.05
+            The level of the probabilistic statements.
+
+        Returns
+        -------
+        Certificates
+        """
+        check_is_fitted(self)
+        return certify(self.bag_predictions(X), self._rule(), alpha)
+
+    def fit_until(
+        self,
+        X: Any,
+        y: Any,
+        X_eval: Any,
+        delta: float = 0.0,
+        alpha: float = 0.05,
+        max_estimators: int = 10_000,
+        *,
+        share: float = 1.0,
+        **fit_params: Any,
+    ) -> "StableClassifier":
+        """Double the bags until enough points are certified, then stop.
+
+        The first look is at `n_estimators` bags. At the k-th look the level is alpha / (k (k + 1)), so that the
+        certificates of the last look hold at level `alpha` however many looks there were.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+        X_eval : as in `fit`
+            The points to certify.
+        delta : float, default=0.0
+            A point is certified where at most this share of the rows can make a conflict (Theorem 4).
+        alpha : float, default=0.05
+        max_estimators : int, default=10_000
+            Stop at so many bags, certified or not.
+        share : float, default=1.0
+            The share of points that has to be certified.
+        **fit_params
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+            With ``certificates_``, those of the last look, and ``certified_``, whether they reached `share`.
+        """
+        limit = _validation.count(max_estimators, "max_estimators")
+        wanted = _validation.real_number(share, "share", "a number above 0 and at most 1")
+        if not 0 < wanted <= 1:
+            raise ValueError(f"share must be a number above 0 and at most 1; got {share!r}.")
+        _validation.delta(delta)
+        given = self.get_params(deep=False)
+        n_bags = min(_validation.count(self.n_estimators, "n_estimators", 4), limit)
+        try:
+            look, self.warm_start = 0, given["warm_start"]
+            while True:
+                look += 1
+                self.set_params(n_estimators=n_bags).fit(X, y, **fit_params)
+                self.certificates_ = self.certify(X_eval, anytime_alpha(alpha, look))
+                self.certified_ = bool(self.certificates_.certified(delta).mean() >= wanted)
+                if self.certified_ or n_bags == limit:
+                    return self
+                n_bags, self.warm_start = min(2 * n_bags, limit), True
+        finally:
+            self.set_params(n_estimators=given["n_estimators"], warm_start=given["warm_start"])
+
     def oob_proba(self, X: Any) -> NDArray[np.float64]:
         """Return for each training row the mean over the bags that do not hold it.
 
@@ -509,7 +604,8 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
                     advance(len(numbers))
                     yield numbers, kept
             if left:
-                for numbers, kept in _training.train(task, bags, sorted(left), seed, self.n_jobs):
+                seed_of = partial(_training.learner_seed, seed)
+                for numbers, kept in _training.train(task, bags, sorted(left), seed_of, self.n_jobs):
                     advance(len(numbers))
                     yield numbers, kept
 

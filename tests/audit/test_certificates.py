@@ -1,0 +1,257 @@
+"""Certificates against a known truth: limits of infinitely many bags, refits with hostile votes."""
+
+import math
+
+import numpy as np
+import pytest
+
+import steadyset as ss
+from steadyset.certificates import anytime_alpha
+
+
+def first_row_weights(n, m):
+    """P(row j is the first of a bag): the learner answers with the vector of the bag's first row."""
+    return np.array([math.comb(n - 1 - j, m - 1) / math.comb(n, m) for j in range(n)])
+
+
+def ideal(vectors, m):
+    """The bagged output in the limit of infinitely many bags, and the same without each row."""
+    n = len(vectors)
+    without = [first_row_weights(n - 1, m) @ np.delete(vectors, i, axis=0) for i in range(n)]
+    return first_row_weights(n, m) @ vectors, np.array(without)
+
+
+def drawn(vectors, m, n_bags, seed, resampling="subbagging"):
+    """What so many bags give."""
+    bags = ss.draw_bags(len(vectors), n_bags, m, seed=seed, resampling=resampling)
+    first = bags.membership().argmax(axis=1)
+    return ss.BagPredictions(vectors[first][:, None, :], bags, range(vectors.shape[1]))
+
+
+def problems():
+    """Three labels; the first rows, which most bags answer with, disagree to different degrees."""
+    rng = np.random.default_rng(5)
+    for n, m, sharp in ((24, 6, 0.3), (24, 12, 0.3), (40, 4, 1.0), (16, 4, 0.1)):
+        yield rng.dirichlet(np.full(3, sharp), n), m
+
+
+def bootstrap_ideal(vectors, m):
+    n = len(vectors)
+
+    def limit(rows):
+        k = len(rows)
+        reach = ((k - np.arange(k + 1)) / k) ** m  # P(no draw among the first j rows)
+        return (reach[:-1] - reach[1:]) @ rows
+
+    return limit(vectors), np.array([limit(np.delete(vectors, i, axis=0)) for i in range(n)])
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize("resampling", ["subbagging", "bootstrap"])
+def test_theorem_4_is_violated_in_at_most_alpha_of_runs(resampling, full_trials):
+    """alpha = 0.2 over all runs; more than that is a failure whatever the number of runs."""
+    runs, alpha = (1000 if full_trials else 60), 0.2
+    rules = (ss.InflatedArgmax(0.15), ss.InflatedArgmax(0.4), ss.Argmax())
+    of = ideal if resampling == "subbagging" else bootstrap_ideal
+    telling = 0
+    for vectors, m in problems():
+        _, without = of(vectors, m)
+        violated = dict.fromkeys(rules, 0)
+        for run in range(runs):
+            made = drawn(vectors, m, 600, run, resampling)
+            for rule in rules:
+                bound = float(ss.certify(made, rule, alpha).bound[0])
+                share = np.mean(~(rule(made.mean()) & rule(without)).any(axis=1))
+                violated[rule] += share > bound
+                telling += bound < 1
+        assert max(violated.values()) <= alpha * runs
+    assert telling > runs
+
+
+def test_the_learner_of_the_simulation_has_the_stated_limit():
+    vectors, m = next(problems())
+    for resampling, of in (("subbagging", ideal), ("bootstrap", bootstrap_ideal)):
+        limit, without = of(vectors, m)
+        made = drawn(vectors, m, 20_000, 0, resampling)
+        assert np.abs(made.mean()[0] - limit).max() < 0.02
+        assert np.abs(made.leave_one_out(0)[0] - without[0]).max() < 0.02
+
+
+def hostile(made, rows, rng):
+    """Means that refits without `rows` may reach: the bags that held one of them vote as an adversary likes."""
+    touched = made.bags.membership()[:, rows].any(axis=1)
+    n_classes = made.n_classes
+    kept = made.proba[~touched].sum(axis=0)
+    c = touched.sum()
+    for label in range(n_classes):
+        yield (kept + c * np.eye(n_classes)[label]) / made.n_bags
+    for _ in range(6):
+        yield (kept + c * rng.dirichlet(np.full(n_classes, 0.3))) / made.n_bags
+
+
+def voted(seed, n=40, m=3, n_bags=300, n_points=25, kind="smooth"):
+    rng = np.random.default_rng(seed)
+    bags = ss.draw_bags(n, n_bags, m, seed=seed)
+    lift = rng.gamma(1.0, 2.0, (n_points, 3)) + 0.2
+    proba = np.stack([rng.dirichlet(a, n_bags) for a in lift], axis=1)
+    if kind == "votes":
+        proba = np.eye(3)[(proba.cumsum(axis=2) > rng.random((n_bags, n_points, 1))).argmax(axis=2)]
+    return rng, ss.BagPredictions(proba, bags, "abc")
+
+
+RULES = [ss.Argmax(), ss.InflatedArgmax(0.02), ss.InflatedArgmax(0.1), ss.FixedMargin(0.1), ss.InflatedArgmax(0.5)]
+
+
+@pytest.mark.parametrize("kind", ["smooth", "votes"])
+@pytest.mark.parametrize("m", [1, 3, 10])
+def test_theorem_6_is_never_violated_by_hostile_refits(kind, m):
+    some_cleared = some_not = 0
+    for seed in range(4):
+        rng, made = voted(seed, m=m, kind=kind)
+        for rule in RULES:
+            sets, certificates = rule(made.mean()), ss.certify(made, rule)
+            conflict = np.zeros((40, made.n_points), bool)
+            for row in range(40):
+                for mean in hostile(made, [row], rng):
+                    conflict[row] |= ~(sets & rule(mean)).any(axis=1)
+            found = conflict.sum(axis=0)
+            assert np.all(found <= certificates.unsafe_rows)
+            if isinstance(rule, ss.Argmax) and kind == "smooth":  # there the test is exact
+                assert np.array_equal(found, certificates.unsafe_rows)
+            some_cleared += int((certificates.unsafe_rows < 40).sum())
+            some_not += int((certificates.unsafe_rows > 0).sum())
+    assert some_cleared > 0
+    assert some_not > 0 or m == 1
+
+
+@pytest.mark.parametrize("kind", ["smooth", "votes"])
+def test_the_poisoning_radius_is_never_violated(kind):
+    largest = 0
+    for seed in range(4):
+        rng, made = voted(seed, m=2, kind=kind)
+        order = np.argsort(-made.bags.counts)
+        for rule in RULES:
+            sets, radius = rule(made.mean()), ss.certify(made, rule).poisoning_radius
+            for k in np.unique(radius[radius > 0]):
+                for rows in (order[:k], rng.choice(40, k, replace=False), rng.choice(40, k, replace=False)):
+                    for mean in hostile(made, rows, rng):
+                        assert (sets & rule(mean)).any(axis=1)[radius >= k].all()
+            largest = max(largest, int(radius.max()))
+    assert largest > 3
+
+
+def test_deleting_a_row_changes_only_the_bags_that_held_it():
+    """What Theorem 6 rests on: a hash bag that held the row has the next row instead, and no other bag changes."""
+    names = np.arange(100, 140)
+    bags = ss.draw_bags(40, 200, 7, seed=3, sample_ids=names)
+    for row in (0, 13, 39):
+        left = np.delete(np.arange(40), row)
+        fewer = ss.draw_bags(39, 200, 7, seed=3, sample_ids=names[left])
+        for b in range(200):
+            before, after = set(names[bags[b]]), set(names[left][fewer[b]])
+            if bags.holds(row)[b]:
+                assert after == (before - {names[row]}) | {names[bags.next_row(b)]}
+            else:
+                assert after == before
+
+
+def test_a_hostile_learner_of_rows_alone_meets_the_certificate():
+    """A learner that answers known bags as recorded and new ones as an adversary likes, refitted without each row."""
+    rng, made = voted(1, m=2)
+    rule = ss.InflatedArgmax(0.1)
+    sets, certificates = rule(made.mean()), ss.certify(made, rule)
+    recorded = {(b, tuple(made.bags[b])): made.proba[b] for b in range(made.n_bags)}
+    conflict = np.zeros((40, made.n_points), bool)
+    for row in range(40):
+        left = np.delete(np.arange(40), row)
+        bags = ss.draw_bags(39, made.n_bags, 2, seed=1, sample_ids=left)
+        for label in range(3):
+            votes = [
+                recorded.get((b, tuple(left[bags[b]])), np.tile(np.eye(3)[label], (made.n_points, 1)))
+                for b in range(made.n_bags)
+            ]
+            refitted = ss.BagPredictions(np.array(votes), bags, "abc").mean()
+            conflict[row] |= ~(sets & rule(refitted)).any(axis=1)
+    assert np.all(conflict.sum(axis=0) <= certificates.unsafe_rows)
+    assert np.any(certificates.unsafe_rows == 0)
+
+
+def test_theorem_4_by_hand():
+    rng, made = voted(0, n_bags=101)
+    rule, alpha, n_bags = ss.InflatedArgmax(0.6), 0.1, 101
+    certificates = ss.certify(made, rule, alpha)
+    k = 50
+    h = ((made.proba[0:100:2] - made.proba[1:100:2]) ** 2).sum(axis=2) / 2
+    log = math.log(4 / alpha)
+    s2 = h.mean(axis=0) + np.sqrt(2 * h.var(axis=0, ddof=1) * log / k) + 7 * log / (3 * (k - 1))
+    s2 = np.minimum(s2, 1 - 1 / 3)
+    r = np.sqrt(s2 / n_bags) + math.sqrt(math.log(2 / alpha) / n_bags)
+    rho = ss.stability_radius(made.mean(), rule)
+    influence = (3 / 40) / (1 - 3 / 40) / 39
+    share = np.where(r < rho, influence * s2 / (rho - r) ** 2, 1)
+    assert np.allclose(certificates.spread_bound, s2, rtol=1e-12)
+    assert np.allclose(certificates.distance_bound, r, rtol=1e-12)
+    assert np.array_equal(certificates.bound, np.minimum(np.floor(share * 40) / 40, 1))
+    assert np.all(certificates.simultaneous_bound >= certificates.bound)
+    assert np.array_equal(certificates.simultaneous_bound, ss.certify(made, rule, alpha / 25).bound)
+    assert 0 < np.mean(certificates.certified(0.05)) <= 1
+
+
+def test_the_empirical_bernstein_bound_holds():
+    """sigma^2 is exceeded by its upper bound at alpha/2 = 0.1; 300 runs, none expected to fail: the bound is wide."""
+    vectors, m = next(problems())
+    weights = first_row_weights(len(vectors), m)
+    sigma2 = float(weights @ (vectors**2).sum(axis=1) - ((weights @ vectors) ** 2).sum())
+    failed = sum(
+        ss.certify(drawn(vectors, m, 40, run), ss.InflatedArgmax(0.1), 0.2).spread_bound[0] < sigma2
+        for run in range(300)
+    )
+    assert failed <= 0.1 * 300
+
+
+def test_bootstrap_has_theorem_4_only():
+    vectors, m = next(problems())
+    certificates = ss.certify(drawn(vectors, m, 400, 0, "bootstrap"), ss.InflatedArgmax(0.4))
+    assert certificates.unsafe_rows is None
+    assert certificates.poisoning_radius is None
+    assert certificates.bound[0] < 1
+    assert "need hash bags" in certificates.summary()
+    assert "Theorem 6" not in certificates.status(0)
+
+
+def test_words():
+    _, made = voted(0, m=10)
+    certificates = ss.certify(made, ss.InflatedArgmax(0.1))
+    texts = [certificates.status(k) for k in range(made.n_points)]
+    assert any("Theorem 4 is vacuous here" in text for text in texts)
+    assert any("clears no row" in text or "nothing is proved of the other" in text for text in texts)
+    assert all(text.endswith(".") for text in texts)
+    assert "infinitely many bags" in certificates.summary()
+    robust = ss.certify(voted(0, m=1)[1], ss.InflatedArgmax(0.5))
+    assert any("an adversary has to change more than" in robust.status(k) for k in range(25))
+    assert repr(robust) == "Certificates(rule=InflatedArgmax(epsilon=0.5), n_points=25, alpha=0.05)"
+
+
+def test_levels_of_growing_bags_sum_to_alpha():
+    assert math.isclose(sum(anytime_alpha(0.05, k) for k in range(1, 100_000)), 0.05, rel_tol=1e-4)
+
+
+GOOD = voted(0)[1]
+ADOPTED = ss.BagPredictions(np.full((5, 1, 2), 0.5), ss.Bags.from_rows([[0]] * 5, 2), "ab")
+FEW = ss.BagPredictions(np.full((3, 1, 2), 0.5), ss.draw_bags(4, 3, 2), "ab")
+BAD = {
+    "adopted": (lambda: ss.certify(ADOPTED, ss.Argmax()), "got adopted bags, of which it is not known how they were drawn"),
+    "few bags": (lambda: ss.certify(FEW, ss.Argmax()), "at least 4 bags to be certified; got 3"),
+    "alpha": (lambda: ss.certify(GOOD, ss.Argmax(), 1.5), "alpha must be a number above 0 and below 1; got 1.5"),
+    "rule": (lambda: ss.certify(GOOD, lambda p: p > 0), "rule must be one of steadyset's rule objects"),
+    "no theorem": (lambda: ss.certify(GOOD, ss.SVBOP()), "rule must be one that a theorem makes compatible"),
+    "predictions": (lambda: ss.certify(np.ones(3), ss.Argmax()), "must be a steadyset.BagPredictions"),
+    "point": (lambda: ss.certify(GOOD, ss.Argmax()).status(99), "point must be a row position from 0 to 24; got 99"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(case):
+    call, sentence = BAD[case]
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        call()
