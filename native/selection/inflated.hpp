@@ -2,7 +2,7 @@
 // Included inside the unit's anonymous namespace.
 
 constexpr int64_t kSortable = 64;    // so few candidates are sorted, which also makes their order irrelevant to the bit
-constexpr int64_t kCollect = 512;    // candidates met before the lower bound of c is raised for the first time
+constexpr int64_t kCollect = 256;    // candidates met before the lower bound of c is raised for the first time
 constexpr double kNever = -1;        // below every c
 
 struct Sums {
@@ -131,26 +131,48 @@ inline double inflated_bound(double* u, int64_t n, double c) {
 template <class T> struct Candidates {
   Scratch& scratch;
   double max, epsilon;
+  double inverse = 1 / epsilon;
+  bool usable_inverse = inverse * 0 == 0;  // not for epsilons near the smallest numbers
   double c = -kInvSqrt2;
   int64_t n = 0, limit = kCollect;
 
-  // Takes a stretch of the row whole: entries that are no candidates lie below c and do not count.
+  // Appends the entries of a stretch of the row that exceed c.
   bool add(const T* row, int64_t count) {
-    if (!scratch.reserve(n + count)) return false;
-    double inverse = 1 / epsilon, *u = scratch.values + n;
-    if (inverse * 0 == 0)
-      for (int64_t j = 0; j < count; ++j) u[j] = (static_cast<double>(row[j]) - max) * inverse;
-    else
-      for (int64_t j = 0; j < count; ++j) u[j] = (static_cast<double>(row[j]) - max) / epsilon;
-    n += count;
+    if (!scratch.reserve(n + count + 8)) return false;
+    double* u = scratch.values;
+    int64_t j = 0;
+#if defined(__AVX512F__)
+    for (; usable_inverse && j + 8 <= count; j += 8) {
+      __m512d x = _mm512_mul_pd(_mm512_sub_pd(eight(row + j), _mm512_set1_pd(max)), _mm512_set1_pd(inverse));
+      __mmask8 above = _mm512_cmp_pd_mask(x, _mm512_set1_pd(c), _CMP_GT_OQ);
+      _mm512_storeu_pd(u + n, _mm512_maskz_compress_pd(above, x));
+      n += __builtin_popcount(above);
+    }
+#endif
+    for (; j < count; ++j) {
+      double gap = static_cast<double>(row[j]) - max;
+      u[n] = usable_inverse ? gap * inverse : gap / epsilon;
+      n += u[n] > c;
+    }
     return true;
   }
+  // Raises c as far as what was met so far allows, and drops what falls below it.
   void tighten() {
-    n = keep_above(scratch.values, n, c);
-    for (int i = 0; i < 3; ++i) c = newton(sums_above(scratch.values, n, c), c);
-    n = keep_above(scratch.values, n, c);
-    limit = 2 * n > kCollect ? 2 * n : kCollect;
+    for (int i = 0; i < 8; ++i) {
+      c = newton(sums_above(scratch.values, n, c), c);
+      int64_t kept = keep_above(scratch.values, n, c);
+      bool settled = 8 * kept > 7 * n;
+      n = kept;
+      if (settled) break;
+    }
+    limit = n + (n > kCollect ? n : kCollect);
   }
+
+#if defined(__AVX512F__)
+ private:
+  static __m512d eight(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+  static __m512d eight(const double* p) { return _mm512_loadu_pd(p); }
+#endif
 };
 
 // The threshold of the inflated argmax for a row of which more than two entries lie within the margin.

@@ -10,23 +10,18 @@ struct PathBlock {
   Eight w[kShort], sorted[kShort], mean[kShort + 1], squares[kShort + 1], t[kShort], entry[kShort];
   int64_t n;
 
-  // Reads rows shifted by their maxima; false when a row needs its own scale.
-  template <class T> bool read(const T* p, const T* max) {
-    Eight m, lowest = {}, least_gap = 0x1p1000 - Eight{};
-    for (int r = 0; r < kPathBlock; ++r) m[r] = static_cast<double>(max[r]);
+  bool own_scale[kPathBlock];  // a row whose squares would leave the range is solved by itself
+
+  // Reads a row, shifted by its maximum, into lane r.
+  template <class T> void read(int r, const T* row, T max) {
+    double m = static_cast<double>(max), lowest = 0, least_gap = 0x1p1000;
     for (int64_t j = 0; j < n; ++j) {
-      Eight x;
-      for (int r = 0; r < kPathBlock; ++r) x[r] = static_cast<double>(p[r * n + j]);
-      x -= m;
-      w[j] = sorted[j] = x;
+      double x = static_cast<double>(row[j]) - m, gap = x < 0 ? -x : 0x1p1000;
+      w[j][r] = sorted[j][r] = x;
       lowest = x < lowest ? x : lowest;
-      Eight gap = x < 0 ? -x : 0x1p1000 - Eight{};
       least_gap = gap < least_gap ? gap : least_gap;
     }
-    bool plain = true;
-    for (int r = 0; r < kPathBlock; ++r)
-      plain &= lowest[r] == 0 || (-lowest[r] < 0x1p100 && -lowest[r] > 0x1p-100 && least_gap[r] > kSquareSafe * -lowest[r]);
-    return plain;
+    own_scale[r] = lowest < 0 && !(-lowest < 0x1p100 && -lowest > 0x1p-100 && least_gap > kSquareSafe * -lowest);
   }
   void sort() {
     for (int64_t i = 1; i < n; ++i) {
@@ -52,7 +47,7 @@ struct PathBlock {
     }
     entry[0] = Eight{};
     for (int64_t rank = 1; rank < n; ++rank) {
-      Eight v = sorted[rank], a = {}, s = {}, c1 = 1 + Eight{}, c2 = 0.5 * 1.5 + Eight{}, c3 = 1.0 / 3 + Eight{}, k = c1;
+      Eight v = sorted[rank], a = {}, s = {}, k = 1 + Eight{};
       for (int64_t i = 1; i < rank; ++i) {
         auto more = t[i] > v;
         double count = static_cast<double>(i + 1);
@@ -60,21 +55,19 @@ struct PathBlock {
         s = more ? squares[i + 1] : s;
         k = more ? count + Eight{} : k;
       }
-      c1 = 0.5 * k * (k + 1);
-      c2 = 0.25 * (k + 1) * (k + 2);
-      c3 = 1 / (k + 2);
-      Eight d = a - v, inside = c1 * d * d + c2 * s, r;
+      // R^2 = k(k+1)/2 d^2 + (k+1)(k+2)/4 times the sum of squares (k Var).
+      Eight d = a - v, inside = 0.5 * k * (k + 1) * d * d + 0.25 * (k + 1) * (k + 2) * s, r;
       for (int l = 0; l < kPathBlock; ++l) r[l] = __builtin_sqrt(inside[l]);
-      Eight e = rank == 1 ? 2 * kInvSqrt2 * -v : 2 * kInvSqrt2 * (k * d + 2 * r) * c3;
+      Eight e = rank == 1 ? 2 * kInvSqrt2 * -v : 2 * kInvSqrt2 * (k * d + 2 * r) / (k + 2);
       e = v < 0 ? e : Eight{};
       entry[rank] = e > entry[rank - 1] ? e : entry[rank - 1];  // a lower score never enters before a higher one
     }
   }
-  void write(double* out) const {
+  void write(double* out, int rows) const {
     for (int64_t j = 0; j < n; ++j) {
       Eight e = {};
       for (int64_t rank = 1; rank < n; ++rank) e = sorted[rank] == w[j] ? entry[rank] : e;
-      for (int r = 0; r < kPathBlock; ++r) out[r * n + j] = e[r];
+      for (int r = 0; r < rows; ++r) out[r * n + j] = e[r];
     }
   }
 };

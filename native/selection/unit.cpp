@@ -147,35 +147,38 @@ template <class T> Outcome select_as(const Rows& rows, const Rule& rule, uint8_t
   return each_row(reader, rules, out, first, last);
 }
 
+// Rows shorter than kShort go through blocks whatever their layout, so that a row's entries do not depend on it.
+template <class T> Outcome short_paths(Reader<T>& reader, RankedScratch& scratch, double* out, int64_t first, int64_t last) {
+  int64_t n = reader.rows.n_classes;
+  PathBlock block = {};
+  block.n = n;
+  for (int64_t i = first; i < last; i += kPathBlock) {
+    int rows = last - i < kPathBlock ? static_cast<int>(last - i) : kPathBlock;
+    T max[kPathBlock];
+    for (int r = 0; r < rows; ++r) {
+      const T* row = reader.row(i + r);
+      Extent<T> seen = extent(row, n);
+      if (!seen.finite) return {i + r, Problem::not_finite};
+      max[r] = seen.max;
+      block.read(r, row, seen.max);
+    }
+    block.sort();
+    block.solve();
+    block.write(out + i * n, rows);
+    for (int r = 0; r < rows; ++r)
+      if (block.own_scale[r] && !path_of_row(reader.row(i + r), n, max[r], scratch, out + (i + r) * n))
+        return {i + r, Problem::no_memory};
+  }
+  return kDone;
+}
+
 template <class T> Outcome path_as(const Rows& rows, double* out, int64_t first, int64_t last) {
   Reader<T> reader(rows, true);
   RankedScratch scratch;
   if (!reader.ready()) return {first, Problem::no_memory};
-  int64_t n = rows.n_classes, i = first;
-  if (reader.in_place && rows.row_stride == n * static_cast<int64_t>(sizeof(T)) && n <= kShort) {
-    PathBlock block;
-    block.n = n;
-    T max[kPathBlock];
-    for (; i + kPathBlock <= last; i += kPathBlock) {
-      const T* p = reader.row(i);
-      bool finite = true;
-      for (int r = 0; r < kPathBlock; ++r) {
-        Extent<T> seen = extent(p + r * n, n);
-        finite &= seen.finite;
-        max[r] = seen.max;
-      }
-      if (!finite) break;
-      if (block.read(p, max)) {
-        block.sort();
-        block.solve();
-        block.write(out + i * n);
-        continue;
-      }
-      for (int r = 0; r < kPathBlock; ++r)
-        if (!path_of_row(p + r * n, n, max[r], scratch, out + (i + r) * n)) return {i + r, Problem::no_memory};
-    }
-  }
-  for (; i < last; ++i) {
+  int64_t n = rows.n_classes;
+  if (n <= kShort) return short_paths(reader, scratch, out, first, last);
+  for (int64_t i = first; i < last; ++i) {
     const T* row = reader.row(i);
     Extent<T> seen = extent(row, n);
     if (!seen.finite) return {i, Problem::not_finite};

@@ -1,5 +1,7 @@
 """Label sets that hold steady when a training row is dropped."""
 
+from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
+from steadyset.guarantees_solver import solve_stability
 from steadyset.selection import (
     NDC,
     SVBOP,
@@ -28,6 +30,7 @@ __all__ = [
     "SVBOP",
     "Argmax",
     "FixedMargin",
+    "Guarantee",
     "InflatedArgmax",
     "MassThreshold",
     "Rule",
@@ -38,6 +41,9 @@ __all__ = [
     "inflated_argmax",
     "mass_threshold",
     "ndc",
+    "reseed_stability",
+    "selection_stability",
+    "solve_stability",
     "stability_radius",
     "svbop",
     "to_labels",

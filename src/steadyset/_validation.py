@@ -237,3 +237,71 @@ def bool_mask(mask: Any, name: str = "mask") -> NDArray[np.bool_]:
             f"got dtype {array.dtype} and shape {array.shape}."
         )
     return array
+
+
+# Whole numbers up to here are exact as floats, and so are the formulas that take them.
+_LARGEST = 2**53
+
+
+def count(value: Any, name: str, least: int = 1) -> int:
+    """Return a count as an int of at least `least`."""
+    allowed = f"a whole number from {least} to 2**53"
+    number = whole_number(value, name, allowed)
+    if not least <= number <= _LARGEST:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def positive(value: Any, name: str) -> float:
+    """Return a finite float above 0."""
+    allowed = "a finite number above 0"
+    number = real_number(value, name, allowed)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def spread(value: Any, name: str = "sigma2") -> float:
+    """Return the spread of bagged probabilities as a float from 0 to 1."""
+    allowed = "a number from 0 to 1"
+    number = real_number(value, name, allowed)
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def delta(value: Any, *, vacuous: bool = False) -> float:
+    """Return a bound on a probability as a float of at least 0; 1 and more only where it may be vacuous."""
+    allowed = "a finite number that is at least 0" if vacuous else "a number that is at least 0 and below 1"
+    number = real_number(value, "delta", allowed)
+    if not 0 <= number < (math.inf if vacuous else 1):
+        raise ValueError(f"delta must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return one of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        words = ", ".join(f'"{word}"' for word in choices[:-1])
+        raise ValueError(f'{name} must be {words} or "{choices[-1]}"; got {shown(value)}.')
+    return value
+
+
+def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str) -> int:
+    """Return the number of rows in a bag, which is given as that number or as a share of the rows.
+
+    A float is a share of `n_samples`, rounded down, but at least one row. A product that only rounding keeps below a
+    whole number counts as that number: 0.29 of 100 rows are 29 rows.
+    """
+    if resampling == "subbagging":
+        most, allowed = n_samples - 1, f"a whole number from 1 to n_samples - 1 = {n_samples - 1} or a share below 1"
+    else:
+        most, allowed = _LARGEST, "a whole number that is at least 1 or a share of at most 1"
+    number = real_number(bag_size, "bag_size", allowed)
+    if isinstance(bag_size, numbers.Integral):
+        if not 1 <= number <= most:
+            raise ValueError(f"bag_size must be {allowed} for {resampling}; got {shown(bag_size)}.")
+        return operator.index(bag_size)
+    if not 0 < number <= 1 or (number == 1 and resampling == "subbagging"):
+        raise ValueError(f"bag_size must be {allowed} for {resampling}; got {shown(bag_size)}.")
+    return min(max(1, math.floor(number * n_samples * (1 + 2**-50))), most)

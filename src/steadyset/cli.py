@@ -1,8 +1,11 @@
 """The `steadyset` command."""
 
-import typer
+from typing import Annotated
 
-from steadyset import _demo
+import typer
+from rich.console import Console
+
+from steadyset import _demo, _plan
 
 app = typer.Typer(
     name="steadyset",
@@ -21,6 +24,77 @@ def _root() -> None:
 def demo() -> None:
     """Show every selection rule on a bagged classifier of handwritten digits."""
     _demo.run()
+
+
+_PLAN_EXAMPLES = """
+Examples:
+
+  steadyset plan --n-samples 60000 --n-classes 10
+      what is guaranteed for a few bag sizes and numbers of bags
+
+  steadyset plan --n-samples 60000 --n-classes 10 --bag-size 0.5 --delta 0.05
+      how many bags reach 0.05
+
+  steadyset plan --n-samples 60000 --n-bags 1000 --n-bags inf --delta 0.01 --solve epsilon
+      which epsilon reaches 0.01
+
+  steadyset plan --n-samples 60000 --epsilon 0.05 --epsilon 0.1 --n-bags inf --delta 0 --solve bag_size
+      how small bags must be for no row to matter at all
+"""
+
+
+@app.command(epilog=_PLAN_EXAMPLES)
+def plan(
+    n_samples: Annotated[list[str] | None, typer.Option(metavar="ROWS", help="Training rows.")] = None,
+    n_classes: Annotated[str | None, typer.Option(metavar="LABELS", help="Size of the label space, if known.")] = None,
+    epsilon: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="Epsilon of the rule.")] = None,
+    bag_size: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROWS|SHARE|small",
+            help="Rows in a bag, or their share (with a point: 0.5), or the largest bags of which no row can matter.",
+        ),
+    ] = None,
+    n_bags: Annotated[list[str] | None, typer.Option(metavar="BAGS|inf", help="Number of bags.")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="The guarantee to reach.")] = None,
+    solve: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --delta: n_bags (unless said otherwise), n_samples, bag_size or epsilon.",
+        ),
+    ] = None,
+    resampling: Annotated[str, typer.Option(metavar="KIND", help="subbagging or bootstrap.")] = "subbagging",
+    coupling: Annotated[str | None, typer.Option(metavar="KIND", help="hash, independent or any.")] = None,
+    theorem: Annotated[str, typer.Option(metavar="NAME", help="best, paper, second-moment or small-bags.")] = "best",
+    sigma2: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The spread of the bags at a point, if known.")
+    ] = None,
+    n_dropped: Annotated[str, typer.Option(metavar="ROWS", help="Rows dropped at once.")] = "1",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show what is guaranteed before training, or solve for what a guarantee needs.
+
+    --n-samples, --epsilon, --bag-size and --n-bags may be repeated: the choices are shown side by side.
+    """
+    axes = {"n_samples": n_samples, "epsilon": epsilon, "bag_size": bag_size, "n_bags": n_bags}
+    numbers = {"n_classes": n_classes, "sigma2": sigma2, "n_dropped": n_dropped, "delta": delta}
+    try:
+        read = {name: _plan.parse([text], name)[0] for name, text in numbers.items() if text is not None}
+        target = read.pop("delta", None)
+        if solve is not None and target is None:
+            raise ValueError(f"delta must be given when {solve} is solved for; got nothing.")
+        unknown = solve if target is None else solve or "n_bags"
+        common = {**read, "resampling": resampling, "coupling": coupling, "theorem": theorem}
+        choices = {name: _plan.parse(texts or [], name) for name, texts in axes.items()}
+        found = _plan.cells(choices, common, unknown, target)
+    except (ValueError, TypeError) as error:
+        typer.echo(f"steadyset plan: {error}", err=True)
+        raise typer.Exit(2) from None
+    if as_json:
+        typer.echo(_plan.as_json(found, unknown, target))
+    else:
+        _plan.show(found, unknown, target, Console())
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ def entry_epsilons(proba: Any) -> Any:
     >>> import steadyset as ss
     >>> entries = ss.entry_epsilons([0.5, 0.4, 0.1])
     >>> entries.round(3)
-    array([0.   , 0.141, 0.668])
+    array([0.   , 0.141, 0.685])
     >>> entries < 0.2
     array([ True,  True, False])
     """

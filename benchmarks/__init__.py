@@ -1,0 +1,1 @@
+"""Measurements: each a ratio against a named rival, taken in one run."""

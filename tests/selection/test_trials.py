@@ -1,0 +1,67 @@
+"""Trials over many random vectors; `make trials` runs them at full size."""
+
+import numpy as np
+import pytest
+
+import steadyset as ss
+from selection.oracle import distances_over_epsilon, random_problem
+
+pytestmark = pytest.mark.trial
+
+
+def test_no_empty_set_and_no_missing_maximiser(full_trials):
+    """L from 1 to 1,000, epsilon from 1e-300 to 1e3, offsets up to 1e6, heavy ties."""
+    total = 1_000_000 if full_trials else 30_000
+    rng, seen = np.random.default_rng(101), 0
+    while seen < total:
+        w, epsilon = random_problem(rng, 250)
+        maximisers = w == w.max(axis=1, keepdims=True)
+        for sets in (ss.inflated_argmax(w, epsilon), ss.inflated_argmax(w[:, ::-1], epsilon)[:, ::-1]):
+            assert np.all(sets >= maximisers)
+        assert np.all(ss.fixed_margin(w, epsilon) >= ss.inflated_argmax(w, epsilon))
+        seen += len(w)
+
+
+def test_agrees_with_the_projection(full_trials):
+    """No disagreement outside 1e-12 epsilon of the boundary; inside it errs outward. So do the entry epsilons."""
+    total = 100_000 if full_trials else 3_000
+    rng, seen, undecided = np.random.default_rng(102), 0, 0
+    while seen < total:
+        w, epsilon = random_problem(rng, 100)
+        distance = distances_over_epsilon(w, epsilon)
+        inside, near = distance < 1, np.abs(distance - 1) <= 1e-12
+        sets = ss.inflated_argmax(w, epsilon)
+        assert np.array_equal(sets[~near], inside[~near])
+        assert np.all(sets[near] >= inside[near])
+        entries = ss.entry_epsilons(w)
+        clear = np.abs(entries - epsilon) > 1e-12 * epsilon
+        assert np.array_equal((entries < epsilon)[clear], sets[clear])
+        seen += len(w)
+        undecided += int(near.sum())
+    assert seen >= total
+
+
+@pytest.mark.parametrize("on_simplex", [True, False])
+def test_close_pairs_share_a_label(full_trials, on_simplex):
+    """Pairs at a distance below epsilon: not one pair of disjoint sets."""
+    total = 500_000 if full_trials else 20_000
+    rng, seen = np.random.default_rng(103), 0
+    while seen < total:
+        n_labels = int(rng.integers(2, 40))
+        if on_simplex:
+            w = rng.dirichlet(np.full(n_labels, rng.choice([0.1, 1.0, 30.0])), 1000)
+            v = rng.dirichlet(np.full(n_labels, rng.choice([0.1, 1.0, 30.0])), 1000)
+        else:
+            w, v = rng.standard_normal((2, 1000, n_labels)) * 10.0 ** rng.uniform(-4, 4)
+        if rng.random() < 0.5:  # straight across a border: swap the two largest entries
+            order = np.argsort(-w, axis=1)[:, :2]
+            v = w.copy()
+            np.put_along_axis(v, order, np.take_along_axis(w, order[:, ::-1], axis=1), axis=1)
+        distance = np.linalg.norm(v - w, axis=1)
+        epsilon = float(np.median(distance[distance > 0])) if np.any(distance > 0) else 1.0
+        shrink = np.minimum(1, epsilon * (1 - 1e-12) / np.maximum(distance, 1e-300))
+        v = w + shrink[:, None] * (v - w)
+        below = np.linalg.norm(v - w, axis=1) < epsilon
+        for rule in (ss.inflated_argmax, ss.fixed_margin):
+            assert np.all((rule(w, epsilon) & rule(v, epsilon)).any(axis=1)[below])
+        seen += int(below.sum())

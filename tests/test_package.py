@@ -1,0 +1,92 @@
+"""The package as users meet it: imports, names, the environment variable, the command."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import steadyset as ss
+
+
+def run(program, **env):
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **env},
+    )
+
+
+def test_import_pulls_in_no_framework():
+    done = run(
+        "import sys, steadyset\n"
+        "print([m for m in ('torch', 'jax', 'matplotlib', 'plotly', 'pandas', 'cupy', 'dask') if m in sys.modules])"
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in ss.__all__:
+        thing = getattr(ss, name)
+        assert thing.__doc__, name
+        if name != "Rule":
+            assert ">>>" in thing.__doc__, f"{name} has no example"
+
+
+def test_rules_are_frozen_equal_by_value_and_printable():
+    for rule in (
+        ss.Argmax(),
+        ss.InflatedArgmax(0.1),
+        ss.FixedMargin(),
+        ss.TopK(3),
+        ss.MassThreshold(),
+        ss.NDC(),
+        ss.SVBOP((2, 1)),
+    ):
+        assert pickle.loads(pickle.dumps(rule)) == rule == copy.deepcopy(rule)
+        assert eval(repr(rule), vars(ss)) == rule
+        assert hash(rule) == hash(copy.deepcopy(rule))
+        for field in vars(rule):
+            with pytest.raises(AttributeError):
+                setattr(rule, field, 0.5)
+    assert ss.InflatedArgmax(0.1) != ss.FixedMargin(0.1)
+
+
+@pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
+def test_the_environment_picks_the_instruction_set(level):
+    from steadyset import _native
+
+    if level not in _native.isa_levels():
+        pytest.skip(f"this CPU has no {level}")
+    done = run("from steadyset import _native; print(_native.isa())", STEADYSET_ISA=level)
+    assert done.stdout == f"{level}\n", done.stderr
+
+
+def test_an_unknown_instruction_set_is_an_error_with_a_sentence():
+    done = run("import steadyset", STEADYSET_ISA="sse9")
+    assert done.returncode != 0
+    assert "STEADYSET_ISA must be one of baseline" in done.stderr
+    assert "got 'sse9'" in done.stderr
+
+
+def test_demo_command():
+    command = Path(sys.executable).with_name("steadyset")
+    done = subprocess.run([command, "demo"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "inflated argmax" in done.stdout
+    assert "most ambiguous digits" in done.stdout
+
+
+def test_labels_of_any_kind_come_back():
+    mask = np.array([[True, False, True], [False, True, False]])
+    assert ss.to_labels(mask, np.array(["a", "b", "c"])) == [("a", "c"), ("b",)]
+    assert ss.to_labels(mask, [True, None, 3.5]) == [(True, 3.5), (None,)]
+    assert ss.to_labels(mask[0], range(3)) == [(0, 2)]
+    assert ss.to_labels(np.zeros((0, 3), bool), "abc") == []
+    assert ss.to_labels(mask[None], "abc") == [("a", "c"), ("b",)]
