@@ -120,8 +120,9 @@ def trained_in_torch(pair, make_optimizer, dtype):
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", ["mlp", "padding", "avg pool", "lenet"])
 def test_weights_after_training(name, recipe):
-    # Where rounding moves a unit over the edge of its ReLU, or the winner of a pooling window, two good trainers part by
-    # up to 1e-2. So do float32 and float64 PyTorch, and PyTorch on one and on two threads; it is enough to stay with one.
+    # Where rounding moves a unit over the edge of its ReLU, or the winner of a pooling window, two good trainers part
+    # by up to 1e-2: so do float32 and float64 PyTorch, or PyTorch on one and on two threads. It is enough to stay with
+    # one of them.
     shape, layers = NETS[name]
     settings, make_optimizer = RECIPES[recipe]
     steps = 50 if recipe == "adam" else 500
@@ -139,7 +140,10 @@ def test_weights_after_training(name, recipe):
 
 
 def test_dropout_with_the_same_masks():
-    shape, layers = (2, 6, 6), (Dropout(0.25), Conv2d(4, 3), ReLU(), Dropout(0.5), Flatten(), Linear(9), Dropout(0.1), Linear())
+    shape, layers = (
+        (2, 6, 6),
+        (Dropout(0.25), Conv2d(4, 3), ReLU(), Dropout(0.5), Flatten(), Linear(9), Dropout(0.1), Linear()),
+    )
     pair = Pair(shape, layers, n=11, batch_size=4)
     rng = np.random.default_rng(5)
     sizes = [72, 64, 9]
@@ -166,7 +170,9 @@ def test_dropout_drops_its_share_and_keeps_the_mean():
     pair = Pair((200,), [Dropout(0.3), Linear()], n=64, batch_size=64, n_classes=2)
     pair.x[:] = 1
     pair.y[:] = 0
-    pair.start[:] = 0  # equal logits: every sample sends the same gradient, so its mean over samples counts the kept ones
+    pair.start[:] = (
+        0  # equal logits: every sample sends the same gradient, so its mean over samples counts the kept ones
+    )
     gradient = pair.ours()["first_moments"][0][:200]
     kept = -gradient / 0.5 * 0.7
     assert abs(kept.mean() - 0.7) < 0.02  # 12,800 draws: standard error 0.004

@@ -141,7 +141,9 @@ class LaneGroup:
             parameters = np.concatenate([tensors[name].reshape(bags, -1) for name in names], axis=1)
             trained = Trained(parameters, tensors["losses"], tensors.get("center"), tensors.get("deviation"))
         except (KeyError, ValueError) as error:
-            raise ValueError(f"folder must hold a group that steadyset saved; got damaged weights in {folder}.") from error
+            raise ValueError(
+                f"folder must hold a group that steadyset saved; got damaged weights in {folder}."
+            ) from error
         return cls(prototype, about["numbers"], about["seeds"], trained)
 
     def _about(self) -> dict[str, Any]:

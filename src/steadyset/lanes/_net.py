@@ -22,8 +22,8 @@ from steadyset.lanes._training import Progress, Trained, predict_many, train_gro
 class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A small network with softmax cross-entropy loss, trained by stochastic gradient descent.
 
-    The meaning of every layer and setting is PyTorch's: default initial weights, a new shuffle each epoch, the last short
-    batch kept, the loss averaged over the batch. Many bags train at once (:meth:`fit_bags`), each in its own lanes of
+    The meaning of every layer and setting is PyTorch's: default initial weights, a new shuffle each epoch, the last
+    short batch kept, the loss averaged over the batch. Many bags train at once (:meth:`fit_bags`), each in its own lanes of
     the CPU's vectors; a bag's result depends on its rows, its seed and the CPU's instruction set alone, never on the
     bags trained beside it or on `n_jobs`.
 
@@ -46,8 +46,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     optimizer : {"sgd", "adam"}, default="sgd"
         As torch.optim defines them.
     schedule : None, "cosine", "linear" or sequence of float, default=None
-        What the learning rate is multiplied by in each epoch: 1, half a cosine from 1 towards 0, a line from 1 towards 0,
-        or the given numbers.
+        What the learning rate is multiplied by in each epoch: 1, half a cosine from 1 towards 0, a line from 1 towards
+        0, or the given numbers.
     scale : None, "minus_one_one" or "standard", default="standard"
         "minus_one_one" maps [0, 255] (uint8) or [0, 1] (floats) to [-1, 1], the paper's scaling of pixels. "standard"
         subtracts the mean and divides by the standard deviation of each feature over the training rows of the bag.
@@ -148,8 +148,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Iterator[LaneGroup]:
         """Train one network on each bag and yield them in groups of up to sixteen, in the order of the bags.
 
-        The estimator itself stays unfitted. A member equals, bit for bit, a clone with `random_state=seed` that is fitted
-        on the rows of its bag, with the same classes.
+        The estimator itself stays unfitted. A member equals, bit for bit, a clone with `random_state=seed` that is
+        fitted on the rows of its bag, with the same classes.
 
         Parameters
         ----------
@@ -199,7 +199,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         x = self._points(X)
-        return predict_many(self._plan().network(), self._trained(), x, self._affine(x))[0]
+        proba: NDArray[np.float64] = predict_many(self._plan().network(), self._trained(), x, self._affine(x))[0]
+        return proba
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable label of each point.
@@ -214,7 +215,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels : ndarray of shape (n_points,)
         """
         check_is_fitted(self)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
 
     def scaled(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return what the network sees of X: scaled, images as (n, C, H, W). The module of `to_torch` takes this.
@@ -292,18 +294,22 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = order[place]
         unknown = self.classes_[labels] != y
         if np.any(unknown):
-            raise ValueError(f"y must hold labels in classes only; got {shown(y[unknown][0])}.")
+            raise ValueError(f"y must hold labels in classes only; got {shown(y[unknown].tolist()[0])}.")
         return x, labels.astype(np.int32)
 
     def _points(self, X: Any) -> NDArray[Any]:
         shape = getattr(X, "shape", None)
         if shape is not None and len(self.input_shape_) > 1 and tuple(shape[1:]) != self.input_shape_:
-            raise ValueError(f"X must hold points of shape {self.input_shape_}, as in fit; got an array of shape {shape}.")
+            raise ValueError(
+                f"X must hold points of shape {self.input_shape_}, as in fit; got an array of shape {shape}."
+            )
         x: NDArray[Any] = validate_data(
             self, X, reset=False, dtype=[np.float32, np.uint8], order="C", allow_nd=len(self.input_shape_) > 1
         )
         if x.shape[1:] != self.input_shape_:
-            raise ValueError(f"X must hold points of shape {self.input_shape_}, as in fit; got an array of shape {x.shape}.")
+            raise ValueError(
+                f"X must hold points of shape {self.input_shape_}, as in fit; got an array of shape {x.shape}."
+            )
         return x
 
     def _plan(self) -> Plan:
@@ -336,5 +342,6 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _adopt(self, member: "NetClassifier") -> None:
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        fitted = {name: value for name, value in vars(member).items() if name.endswith("_") or name.startswith("_")}
-        vars(self).update({name: value for name, value in fitted.items() if not name.startswith("__")})
+        for name, value in vars(member).items():
+            if name.startswith("_") or name.endswith("_"):
+                setattr(self, name, value)

@@ -2,20 +2,21 @@
 
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-def library() -> ModuleType:
+def library() -> Any:
     """Return safetensors' NumPy module, or say how to get it."""
     try:
-        from safetensors import numpy as module
+        from safetensors import numpy
     except ImportError as error:
-        raise ImportError("saving networks needs safetensors; install it with: pip install 'steadyset[persist]'.") from error
-    return module
+        raise ImportError(
+            "saving networks needs safetensors; install it with: pip install 'steadyset[persist]'."
+        ) from error
+    return numpy
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[np.float32]]]:

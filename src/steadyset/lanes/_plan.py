@@ -81,7 +81,9 @@ def _fit(
     if isinstance(layer, Linear):
         outputs = _outputs(layer, name, n_classes)
         if len(shape) != 1:
-            raise ValueError(f"{name} must come after Flatten(), because it takes flat rows; got rows of shape {shape}.")
+            raise ValueError(
+                f"{name} must come after Flatten(), because it takes flat rows; got rows of shape {shape}."
+            )
         return (kind, outputs, 0, 0, 0, 0.0), [(outputs, shape[0]), (outputs,)], (outputs,)
     if isinstance(layer, Conv2d):
         return _fit_conv(layer, name, _image(shape, name, layer))
@@ -90,8 +92,8 @@ def _fit(
         side = _count(layer.kernel_size, f"kernel_size of {name}")
         if side > min(height, width):
             raise ValueError(
-                f"kernel_size of {name} must be at most {min(height, width)}, the smaller side of its {height} x {width} "
-                f"input; got {side}."
+                f"kernel_size of {name} must be at most {min(height, width)}, the smaller side of its "
+                f"{height} x {width} input; got {side}."
             )
         return (kind, side, 0, 0, 0, 0.0), [], (channels, height // side, width // side)
     if isinstance(layer, Dropout):
@@ -103,7 +105,9 @@ def _fit(
     return (kind, 0, 0, 0, 0, 0.0), [], out
 
 
-def _fit_conv(layer: Conv2d, name: str, shape: tuple[int, int, int]) -> tuple[Spec, list[tuple[int, ...]], tuple[int, ...]]:
+def _fit_conv(
+    layer: Conv2d, name: str, shape: tuple[int, int, int]
+) -> tuple[Spec, list[tuple[int, ...]], tuple[int, ...]]:
     channels, height, width = shape
     outputs = _count(layer.out_channels, f"out_channels of {name}")
     sides = layer.kernel_size if isinstance(layer.kernel_size, tuple | list) else (layer.kernel_size, layer.kernel_size)
@@ -134,7 +138,9 @@ def _image(shape: tuple[int, ...], name: str, layer: Layer) -> tuple[int, int, i
 def _outputs(layer: Linear, name: str, n_classes: int | None) -> int:
     if layer.out_features is None:
         if n_classes is None:
-            raise ValueError(f"out_features of {name} must be a number, because only the last layer's is known; got None.")
+            raise ValueError(
+                f"out_features of {name} must be a number, because only the last layer's is known; got None."
+            )
         return n_classes
     outputs = _count(layer.out_features, f"out_features of {name}")
     if n_classes is not None and outputs != n_classes:

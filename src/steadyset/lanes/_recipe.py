@@ -20,7 +20,9 @@ def recipe(net: Any, is_uint8: bool) -> dict[str, Any]:
         raise TypeError(f"nesterov must be True or False; got {shown(net.nesterov)}.")
     momentum = _number(net.momentum, "momentum", below_one=True)
     if net.nesterov and (momentum == 0 or net.optimizer != "sgd"):
-        raise ValueError(f'nesterov needs optimizer="sgd" and a momentum above 0; got {net.optimizer!r} and {momentum:g}.')
+        raise ValueError(
+            f'nesterov needs optimizer="sgd" and a momentum above 0; got {net.optimizer!r} and {momentum:g}.'
+        )
     rate = _number(net.learning_rate, "learning_rate")
     scale, shift = affine(net.scale, is_uint8)
     return {

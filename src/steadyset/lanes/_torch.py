@@ -17,7 +17,9 @@ def sequential(
     except ImportError as error:
         raise ImportError("to_torch needs PyTorch; install it with: pip install 'steadyset[torch]'.") from error
     sizes = dict(shapes)
-    module = torch.nn.Sequential(*(_module(torch.nn, layer, sizes.get(f"{i}.weight")) for i, layer in enumerate(layers)))
+    module = torch.nn.Sequential(
+        *(_module(torch.nn, layer, sizes.get(f"{i}.weight")) for i, layer in enumerate(layers))
+    )
     at = 0
     state = {}
     for name, shape in shapes:

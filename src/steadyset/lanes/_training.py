@@ -54,7 +54,9 @@ def train_groups(
     threads = effective_n_jobs(n_jobs)
     epochs = len(recipe["rates"])
     parts = [range(first, min(first + TOGETHER, len(seeds))) for first in range(0, len(seeds), TOGETHER)]
-    ahead = max(GROUP // TOGETHER, threads) + threads  # no thread waits for the caller, and finished groups do not pile up
+    ahead = (
+        max(GROUP // TOGETHER, threads) + threads
+    )  # no thread waits for the caller, and finished groups do not pile up
     running: deque[_Quartet] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="steadyset-lanes")
 
@@ -70,7 +72,7 @@ def train_groups(
         for first in range(0, len(parts), GROUP // TOGETHER):
             group = parts[first : first + GROUP // TOGETHER]
             numbers = tuple(b for part in group for b in part)
-            done = []
+            done: list[dict[str, Any]] = []
             shown_epochs = 0
             while len(done) < len(group):
                 while len(running) < ahead and (part := next(waiting, None)) is not None:
@@ -107,8 +109,8 @@ def _result(quartet: _Quartet, recipe: dict[str, Any]) -> dict[str, Any]:
     if result["diverged"] is not None:
         position, step = result["diverged"]
         raise FloatingPointError(
-            f"training of bag {quartet.numbers[position]} (seed {quartet.seeds[position]}) diverged, its loss is not finite "
-            f"at step {step}: a smaller learning_rate than {max(recipe['rates']):g} or another scale of X may help."
+            f"training of bag {quartet.numbers[position]} (seed {quartet.seeds[position]}) diverged, its loss "
+            f"is not finite at step {step}: a smaller learning_rate than {max(recipe['rates']):g} or another scale of X may help."
         )
     return result
 
