@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -167,6 +168,14 @@ Network make_network(int channels, int height, int width,
 }  // namespace
 
 void bind_lanes(nb::module_& m) {
+  m.def("peak_flops", [](int64_t rounds) {
+    nb::gil_scoped_release released;
+    const auto start = std::chrono::steady_clock::now();
+    const volatile float kept = hot_unit().multiply_adds(rounds);
+    (void)kept;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    return static_cast<double>(rounds) * 16 * hot_unit().lanes * 2 / taken.count();
+  }, "rounds"_a, "Floating-point operations a second of one core that does nothing but multiply-adds.");
   nb::class_<Watch>(m, "LanesWatch", "Lets another thread stop a run and see its epochs.")
       .def(nb::init<>())
       .def("stop", [](Watch& w) { __atomic_store_n(&w.stop, 1, __ATOMIC_RELAXED); })

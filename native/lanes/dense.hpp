@@ -61,7 +61,7 @@ LANES_INLINE void send_back(const float* w, const Vec* dy, int64_t dy_stride, Ve
 #pragma GCC unroll 8
   for (int o = 0; o < kBlock; ++o) {
     Vec back[kVectors];
-    for (int v = 0; v < kVectors; ++v) back[v] = dy[v * dy_stride + o];
+    for (int v = 0; v < kVectors; ++v) back[v] = once(dy[v * dy_stride + o]);
     for (int i = 0; i < kWide; ++i) {
       Vec weight = spread(w + (i * kBlock + o) * kModels);
       for (int v = 0; v < kVectors; ++v) sum[v][i] += weight * back[v];
@@ -87,9 +87,11 @@ LANES_INLINE void backward_tile(const Rule rule, Slots slots, const Vec* x, cons
     const Vec* in = x + v * stride;
 #pragma GCC unroll 4
     for (int s = 0; s < kSamples; ++s) {
+      Vec back[kBlockVectors];
+      for (int q = 0; q < kBlockVectors; ++q) back[q] = once(turned[(v * kSamples + s) * kBlockVectors + q]);
       for (int i = 0; i < kWide; ++i) {
         Vec value = spread(reinterpret_cast<const float*>(in + i) + s * kModels);
-        for (int q = 0; q < kBlockVectors; ++q) gradient[i][q] += value * turned[(v * kSamples + s) * kBlockVectors + q];
+        for (int q = 0; q < kBlockVectors; ++q) gradient[i][q] += value * back[q];
       }
     }
   }

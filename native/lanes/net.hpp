@@ -88,6 +88,8 @@ struct HotUnit {
   void (*step)(const Net&, const Memory&, const Batch&, const Update&, float* losses);
   // Loads the batch and runs forward without dropout; logits[vector][class][lane].
   void (*logits)(const Net&, const Memory&, const Batch&, float* logits);
+  // Runs `rounds` times 16 independent multiply-adds on vectors in registers: what the core can do at most.
+  float (*multiply_adds)(int64_t rounds);
 };
 
 extern const HotUnit hot_unit_baseline;

@@ -238,6 +238,7 @@ class Group {
     for (int m = 0; m < kModels; ++m) {
       const bool real = m < static_cast<int>(walks_.size()) && !walks_[m].done();
       u.rate[m] = real ? recipe_.rates[walks_[m].epoch()] : 0.0f;
+      if (u.kind != Optimizer::adam) continue;
       u.correction1[m] = static_cast<float>(1.0 - std::pow(static_cast<double>(recipe_.beta1), t));
       u.correction2[m] = static_cast<float>(std::sqrt(1.0 - std::pow(static_cast<double>(recipe_.beta2), t)));
     }

@@ -237,6 +237,7 @@ void load_batch(const Run& run, const Batch& batch) {
 }
 
 void step(const Net& net, const Memory& memory, const Batch& batch, const Update& update, float* losses) {
+  const FlushTiny flush;
   const Run run{net, memory, batch.vectors, true};
   load_batch(run, batch);
   if (batch.mask_keys != nullptr)
@@ -260,6 +261,7 @@ void step(const Net& net, const Memory& memory, const Batch& batch, const Update
 }
 
 void logits(const Net& net, const Memory& memory, const Batch& batch, float* out) {
+  const FlushTiny flush;
   const Run run{net, memory, batch.vectors, false};
   load_batch(run, batch);
   forward(run);
@@ -268,11 +270,23 @@ void logits(const Net& net, const Memory& memory, const Batch& batch, float* out
     for (int c = 0; c < net.n_classes; ++c) vec(out)[v * net.n_classes + c] = run.value(last, v)[c];
 }
 
+float multiply_adds(int64_t rounds) {
+  Vec sum[kRegisters / 2];
+  for (Vec& one : sum) one = all(0.5f);
+  const Vec factor = once(all(0.999f)), term = once(all(0.001f));
+  for (int64_t round = 0; round < rounds; ++round)
+    for (int repeat = 0; repeat < 32 / kRegisters; ++repeat)
+      for (Vec& one : sum) one = once(one * factor + term);
+  float total = 0;
+  for (Vec& one : sum) total += one[0];
+  return total;
+}
+
 }  // namespace
 
 #define LANES_JOIN(a, b) a##b
 #define LANES_NAME(level) LANES_JOIN(hot_unit_, level)
 extern const HotUnit LANES_NAME(STEADYSET_LEVEL);
-const HotUnit LANES_NAME(STEADYSET_LEVEL) = {kLanes, step, logits};
+const HotUnit LANES_NAME(STEADYSET_LEVEL) = {kLanes, step, logits, multiply_adds};
 
 }  // namespace steadyset::lanes
