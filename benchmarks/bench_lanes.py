@@ -1,4 +1,4 @@
-"""Lanes: model-steps a second against eager PyTorch, torch.func.vmap and scikit-learn, and the paper's bags on one core."""
+"""Lanes: model-steps a second against PyTorch (eager, vmap) and scikit-learn, and the paper's bags on one core."""
 
 import gzip
 import os
@@ -19,7 +19,13 @@ from benchmarks.harness import Line, interleaved_best, report
 from steadyset import _native, lanes
 
 FASHION = Path(os.environ.get("FASHION_MNIST", "/usr/share/datasets/fashion-mnist"))
-PAPER: dict[str, Any] = {"epochs": 5, "batch_size": 4, "learning_rate": 0.001, "momentum": 0.9, "scale": "minus_one_one"}
+PAPER: dict[str, Any] = {
+    "epochs": 5,
+    "batch_size": 4,
+    "learning_rate": 0.001,
+    "momentum": 0.9,
+    "scale": "minus_one_one",
+}
 MLP = (lanes.Linear(128), lanes.ReLU(), lanes.Linear())
 
 
