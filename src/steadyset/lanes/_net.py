@@ -23,9 +23,9 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A small network with softmax cross-entropy loss, trained by stochastic gradient descent.
 
     The meaning of every layer and setting is PyTorch's: default initial weights, a new shuffle each epoch, the last
-    short batch kept, the loss averaged over the batch. Many bags train at once (:meth:`fit_bags`), each in its own lanes of
-    the CPU's vectors; a bag's result depends on its rows, its seed and the CPU's instruction set alone, never on the
-    bags trained beside it or on `n_jobs`.
+    short batch kept, the loss averaged over the batch. Many bags train at once (:meth:`fit_bags`), each in its own
+    lanes of the CPU's vectors; a bag's result depends on its rows, its seed and the CPU's instruction set alone, never
+    on the bags trained beside it or on `n_jobs`.
 
     Parameters
     ----------
