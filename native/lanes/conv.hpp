@@ -49,25 +49,32 @@ LANES_INLINE void forward_tile(const ConvShape& c, const float* w, const float* 
     for (int t = 0; t < kWide; ++t) y[b * c.out.channel + t] = relu ? larger(sum[b][t], Vec{}) : sum[b][t];
 }
 
-constexpr int kForwardWide = kRegisters == 32 ? 8 : 4;
-
-template <int kOut>
+template <int kOut, int kWide>
 void forward_row(const ConvShape& c, const float* w, const float* bias, const Vec* x, Vec* y, bool relu) {
   int col = 0;
-  for (; col + kForwardWide <= c.out_width; col += kForwardWide)
-    forward_tile<kOut, kForwardWide>(c, w, bias, x + col, y + col, relu);
+  for (; col + kWide <= c.out_width; col += kWide) forward_tile<kOut, kWide>(c, w, bias, x + col, y + col, relu);
   for (; col + 4 <= c.out_width; col += 4) forward_tile<kOut, 4>(c, w, bias, x + col, y + col, relu);
   for (; col < c.out_width; ++col) forward_tile<kOut, 1>(c, w, bias, x + col, y + col, relu);
 }
 
-// Rows [first, last) of up to two output channels; y points to the first of these rows.
-void forward_rows(const ConvShape& c, const float* w, const float* bias, const Vec* x, Vec* y, int channels, int first,
-                  int last, bool relu) {
-  for (int row = first; row < last; ++row) {
-    if (channels == 2)
-      forward_row<2>(c, w, bias, x + row * c.in.row, y + (row - first) * c.out.row, relu);
-    else
-      forward_row<1>(c, w, bias, x + row * c.in.row, y + (row - first) * c.out.row, relu);
+// How many of the remaining channels to take together, at most kConvBlock: as few loads a multiply-add as the registers allow.
+LANES_INLINE int forward_channels(const ConvShape& c, int left) {
+  if (kRegisters == 32 && c.out_channels % 3 == 0 && c.out_width >= 8) return 3;
+  if (kRegisters == 32 && left >= 4) return 4;
+  return left >= 2 ? 2 : 1;
+}
+
+// Rows [rows.first, rows.last) of some output channels; y points to the first of these rows.
+void forward_rows(const ConvShape& c, const float* w, const float* bias, const Vec* x, Vec* y, int channels, Range rows,
+                  bool relu) {
+  constexpr int wide = kRegisters == 32 ? 8 : 4;
+  for (int row = rows.first; row < rows.last; ++row) {
+    const Vec* in = x + row * c.in.row;
+    Vec* out = y + (row - rows.first) * c.out.row;
+    if (channels == 4) forward_row<4, 4>(c, w, bias, in, out, relu);
+    else if (channels == 3) forward_row<3, wide>(c, w, bias, in, out, relu);
+    else if (channels == 2) forward_row<2, wide>(c, w, bias, in, out, relu);
+    else forward_row<1, wide>(c, w, bias, in, out, relu);
   }
 }
 
@@ -86,15 +93,15 @@ LANES_INLINE void input_tile(const ConvShape& c, const float* w, Range outputs, 
     for (int kh = from; kh <= to; ++kh) {
       const float* taps = weight_at(w, c, oc, ic, kh, kw);
       const Vec* sent = dy + oc * c.out.channel + (row - kh) * c.out.row;
+      Vec tap[kTaps][kIn];
+      for (int k = 0; k < kTaps; ++k)
+        for (int b = 0; b < kIn; ++b) tap[k][b] = spread(taps + b * per_input + k * kModels);
 #pragma GCC unroll 8
-      for (int k = 0; k < kTaps; ++k) {
-        Vec tap[kIn];
-        for (int b = 0; b < kIn; ++b) tap[b] = spread(taps + b * per_input + k * kModels);
+      for (int t = 0; t < kWide; ++t) {
+        Vec value = once(sent[t]);
 #pragma GCC unroll 8
-        for (int t = 0; t < kWide; ++t) {
-          Vec value = once(sent[t]);
-          for (int b = 0; b < kIn; ++b) sum[b][t + k] += tap[b] * value;
-        }
+        for (int k = 0; k < kTaps; ++k)
+          for (int b = 0; b < kIn; ++b) sum[b][t + k] += tap[k][b] * value;
       }
     }
   }
@@ -104,7 +111,7 @@ LANES_INLINE void input_tile(const ConvShape& c, const float* w, Range outputs, 
 
 template <int kIn, int kTaps>
 void input_row(const ConvShape& c, const float* w, Range outputs, int ic, int row, int kw, const Vec* dy, Vec* dx) {
-  constexpr int wide = kRegisters == 32 ? 8 : 4;
+  constexpr int wide = 4;
   dx += ic * c.in.channel + row * c.in.row + kw;
   int col = 0;
   for (; col + wide <= c.out_width; col += wide) input_tile<kIn, wide, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);
@@ -136,15 +143,15 @@ void add_input_gradient(const ConvShape& c, const float* w, const Vec* dy, Vec* 
   }
 }
 
-// Adds what one column (kColumns = 1) or two neighbours send to kHigh x kTaps weights of kOut output channels.
+// Adds what kColumns neighbouring columns send to kHigh x kTaps weights of kOut output channels.
 template <int kOut, int kHigh, int kTaps, int kColumns>
 LANES_INLINE void weight_columns(const ConvShape& c, const Vec* x, const Vec* dy, Vec (&sum)[kOut][kHigh][kTaps]) {
   Vec back[kColumns][kOut];
   for (int j = 0; j < kColumns; ++j)
     for (int b = 0; b < kOut; ++b) back[j][b] = dy[b * c.out.channel + j];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int h = 0; h < kHigh; ++h)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int k = 0; k < kTaps + kColumns - 1; ++k) {
       Vec value = once(x[h * c.in.row + k]);
       for (int j = 0; j < kColumns; ++j)
@@ -161,8 +168,10 @@ LANES_INLINE void weight_tile(const ConvShape& c, const Vec* x, const Vec* dy, V
     const Vec* in = x + row * c.in.row;
     const Vec* sent = dy + row * c.out.row;
     int col = 0;
-    for (; col + 2 <= c.out_width; col += 2) weight_columns<kOut, kHigh, kTaps, 2>(c, in + col, sent + col, sum);
-    if (col < c.out_width) weight_columns<kOut, kHigh, kTaps, 1>(c, in + col, sent + col, sum);
+    constexpr int together = kOut == 1 && kRegisters == 32 ? 4 : 2;
+    for (; col + together <= c.out_width; col += together)
+      weight_columns<kOut, kHigh, kTaps, together>(c, in + col, sent + col, sum);
+    for (; col < c.out_width; ++col) weight_columns<kOut, kHigh, kTaps, 1>(c, in + col, sent + col, sum);
   }
   const int64_t per_output = int64_t(c.in_channels) * c.kernel_height * c.kernel_width;
   for (int b = 0; b < kOut; ++b)

@@ -21,10 +21,17 @@ LANES_INLINE void dense_block(const DenseShape& d, const float* w, const float* 
   for (int i = 0; i < d.inputs; ++i, w += kBlock * kModels) {
     Vec value[kVectors];
     for (int v = 0; v < kVectors; ++v) value[v] = x[v * d.stride + i];
+    if (kVectors == 1) {
+      Vec weight[kBlock];
+      spread_block(w, weight);
 #pragma GCC unroll 8
-    for (int o = 0; o < kBlock; ++o) {
-      Vec weight = spread(w + o * kModels);
-      for (int v = 0; v < kVectors; ++v) sum[o][v] += weight * value[v];
+      for (int o = 0; o < kBlock; ++o) sum[o][0] += weight[o] * value[0];
+    } else {
+#pragma GCC unroll 8
+      for (int o = 0; o < kBlock; ++o) {
+        Vec weight = spread(w + o * kModels);
+        for (int v = 0; v < kVectors; ++v) sum[o][v] += weight * value[v];
+      }
     }
   }
   for (int o = 0; o < outputs; ++o)
@@ -58,13 +65,22 @@ LANES_INLINE void send_back(const float* w, const Vec* dy, int64_t dy_stride, Ve
   Vec sum[kVectors][kWide];
   for (int v = 0; v < kVectors; ++v)
     for (int i = 0; i < kWide; ++i) sum[v][i] = dx[v * stride + i];
-#pragma GCC unroll 8
-  for (int o = 0; o < kBlock; ++o) {
-    Vec back[kVectors];
-    for (int v = 0; v < kVectors; ++v) back[v] = once(dy[v * dy_stride + o]);
+  if (kVectors == 1) {
     for (int i = 0; i < kWide; ++i) {
-      Vec weight = spread(w + (i * kBlock + o) * kModels);
-      for (int v = 0; v < kVectors; ++v) sum[v][i] += weight * back[v];
+      Vec weight[kBlock];
+      spread_block(w + i * kBlock * kModels, weight);
+#pragma GCC unroll 8
+      for (int o = 0; o < kBlock; ++o) sum[0][i] += weight[o] * dy[o];
+    }
+  } else {
+#pragma GCC unroll 8
+    for (int o = 0; o < kBlock; ++o) {
+      Vec back[kVectors];
+      for (int v = 0; v < kVectors; ++v) back[v] = once(dy[v * dy_stride + o]);
+      for (int i = 0; i < kWide; ++i) {
+        Vec weight = spread(w + (i * kBlock + o) * kModels);
+        for (int v = 0; v < kVectors; ++v) sum[v][i] += weight * back[v];
+      }
     }
   }
   for (int v = 0; v < kVectors; ++v)

@@ -11,6 +11,8 @@ constexpr int kModels = 4;
 constexpr int kMaxLanes = 16;
 constexpr int kOutputBlock = 8;  // dense weights are stored [output / 8][input][8][model], so that a block is one stream
 
+constexpr int kConvBlock = 4;    // output channels of a convolution that are computed together, at most
+
 enum class Kind : int { conv, linear, max_pool, avg_pool, relu, tanh, dropout };
 
 // One image tensor, or a flat one with height = width = 1. `pad` zero rows and columns surround each channel.

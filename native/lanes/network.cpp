@@ -72,7 +72,7 @@ void Network::add_conv(const LayerSpec& layer, bool relu, int pool) {
   for (int64_t p = 0; p < layer.size; ++p) places_.push_back(op.bias + p);
   bounds_.resize(places_.size(), bound);
   scratch_ = std::max(scratch_, int64_t(layer.size) * height * width);
-  scratch_ = std::max(scratch_, int64_t(2) * std::max(pool, 1) * width);
+  scratch_ = std::max(scratch_, int64_t(kConvBlock) * std::max(pool, 1) * width);
   gradient_vectors_ = std::max(gradient_vectors_, layer.size * fan_in + layer.size);
 }
 

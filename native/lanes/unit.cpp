@@ -51,11 +51,11 @@ void conv_forward(const Run& run, const Op& op, int v) {
   PoolShape p = pool_shape(op.pool, out, c.out_width);
   p.out_height = 1;
   for (int row = 0; row < rows; row += strip) {
-    for (int oc = 0; oc < c.out_channels; oc += 2) {
-      const int channels = oc + 2 <= c.out_channels ? 2 : 1;
+    for (int oc = 0, channels; oc < c.out_channels; oc += channels) {
+      channels = forward_channels(c, c.out_channels - oc);
       const float* w = run.parameter(op.weight + oc * per_output);
       Vec* to = op.pool ? vec(run.memory.scratch) : y + oc * plane(out);
-      forward_rows(c, w, run.parameter(op.bias + oc), x, to, channels, row, row + strip, op.relu);
+      forward_rows(c, w, run.parameter(op.bias + oc), x, to, channels, {row, row + strip}, op.relu);
       if (!op.pool) continue;
       for (int b = 0; b < channels; ++b) {
         const int pooled_row = row / strip;

@@ -44,6 +44,21 @@ LANES_INLINE Vec spread(const float* four) {
 #endif
 }
 
+// A block of weights, each spread over the samples. Broadcasts keep the load ports busy and shuffles the arithmetic ones;
+// where a weight is used only once, loads are the limit, so half of the block is made in each way.
+LANES_INLINE void spread_block(const float* weights, Vec (&out)[kOutputBlock]) {
+#if defined(__AVX512F__)
+  for (int o = 0; o < 4; ++o) out[o] = spread(weights + o * kModels);
+  const __m512 half = _mm512_load_ps(weights + 4 * kModels);
+  out[4] = (Vec)_mm512_maskz_shuffle_f32x4(0xffff, half, half, 0x00);
+  out[5] = (Vec)_mm512_maskz_shuffle_f32x4(0xffff, half, half, 0x55);
+  out[6] = (Vec)_mm512_maskz_shuffle_f32x4(0xffff, half, half, 0xaa);
+  out[7] = (Vec)_mm512_maskz_shuffle_f32x4(0xffff, half, half, 0xff);
+#else
+  for (int o = 0; o < kOutputBlock; ++o) out[o] = spread(weights + o * kModels);
+#endif
+}
+
 // A value that is used more than once is loaded once: GCC would fold the load into every use and starve the load ports.
 LANES_INLINE Vec once(Vec value) {
 #if defined(__SSE2__)

@@ -110,7 +110,8 @@ def _result(quartet: _Quartet, recipe: dict[str, Any]) -> dict[str, Any]:
         position, step = result["diverged"]
         raise FloatingPointError(
             f"training of bag {quartet.numbers[position]} (seed {quartet.seeds[position]}) diverged, its loss is not "
-            f"finite at step {step}: a smaller learning_rate than {max(recipe['rates']):g} or another scale of X may help."
+            f"finite at step {step}: a smaller learning_rate than {max(recipe['rates']):g} or another scale of X "
+            "may help."
         )
     return result
 
