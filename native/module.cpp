@@ -9,6 +9,7 @@
 
 namespace nb = nanobind;
 
+void bind_bags(nb::module_& m);
 void bind_lanes(nb::module_& m);
 void bind_selection(nb::module_& m);
 
@@ -21,6 +22,7 @@ NB_MODULE(_native, m) {
   m.def("isa", &steadyset::level_name, "The instruction-set level in use.");
   m.def("use_isa", &steadyset::use_level, nb::arg("name"), "Use another level from now on (for tests).");
 
+  bind_bags(m);
   bind_lanes(m);
   bind_selection(m);
 }

@@ -11,25 +11,12 @@
 #include "isa.hpp"
 #include "parallel.hpp"
 #include "selection/api.hpp"
+#include "view.hpp"
 
 namespace nb = nanobind;
 using namespace steadyset;
 
 namespace {
-
-// A buffer of a NumPy array. The buffer protocol takes read-only and strided arrays as they are.
-class View {
- public:
-  View(nb::handle array, int flags) {
-    if (PyObject_GetBuffer(array.ptr(), &buffer_, flags) != 0) throw nb::python_error();
-  }
-  View(const View&) = delete;
-  ~View() { PyBuffer_Release(&buffer_); }
-  const Py_buffer& operator*() const { return buffer_; }
-
- private:
-  Py_buffer buffer_{};
-};
 
 constexpr int64_t kItemSize[] = {8, 4, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8};
 constexpr int kKinds = sizeof kItemSize / sizeof kItemSize[0];
@@ -82,7 +69,7 @@ Failure select_labels(nb::handle scores, int kind, int rule, double a, double b,
     throw std::invalid_argument("k must lie between 1 and the number of columns");
   Rule asked = {static_cast<RuleId>(rule), a, b, k, sum_slack, tie_slack};
   const SelectionUnit& chosen = unit();
-  auto* mask = static_cast<uint8_t*>((*to).buf);
+  auto* mask = to.as<uint8_t>();
   return over_rows(rows.n_rows, threads, [&](int64_t first, int64_t last) {
     return chosen.select(rows, asked, mask, first, last);
   });
@@ -93,7 +80,7 @@ Failure entries(nb::handle scores, int kind, nb::handle out, int threads) {
   Rows rows = rows_of(*in, kind);
   require_output(*to, rows, 8);
   const SelectionUnit& chosen = unit();
-  auto* entries = static_cast<double*>((*to).buf);
+  auto* entries = to.as<double>();
   return over_rows(rows.n_rows, threads, [&](int64_t first, int64_t last) {
     return chosen.entry_epsilons(rows, entries, first, last);
   });

@@ -1,7 +1,11 @@
 """Label sets that hold steady when a training row is dropped."""
 
+from steadyset import metrics, plot
+from steadyset.bags import Bags, draw_bags
+from steadyset.ensemble import StableClassifier
 from steadyset.guarantees import Guarantee, reseed_stability, selection_stability
 from steadyset.guarantees_solver import solve_stability
+from steadyset.predictions import BagPredictions
 from steadyset.selection import (
     NDC,
     SVBOP,
@@ -22,30 +26,57 @@ from steadyset.selection import (
     top_k,
 )
 from steadyset.sets import to_labels
+from steadyset.tails import tail_stability
 
 __version__ = "0.1.0"
+
+#: What skops has to trust to load a saved StableClassifier: plain data of this package, nothing that runs on loading.
+TRUSTED_TYPES = [
+    "sklearn.tree._tree.Tree",
+    "steadyset._membership.Bits",
+    "steadyset._membership.Indices",
+    "steadyset._training.Member",
+    "steadyset.bags.Bags",
+    "steadyset.bags.Part",
+    "steadyset.ensemble.StableClassifier",
+    "steadyset.selection._argmax.Argmax",
+    "steadyset.selection._fixed_margin.FixedMargin",
+    "steadyset.selection._inflated_argmax.InflatedArgmax",
+    "steadyset.selection._mass_threshold.MassThreshold",
+    "steadyset.selection._ndc.NDC",
+    "steadyset.selection._svbop.SVBOP",
+    "steadyset.selection._top_k.TopK",
+]
 
 __all__ = [
     "NDC",
     "SVBOP",
+    "TRUSTED_TYPES",
     "Argmax",
+    "BagPredictions",
+    "Bags",
     "FixedMargin",
     "Guarantee",
     "InflatedArgmax",
     "MassThreshold",
     "Rule",
+    "StableClassifier",
     "TopK",
     "argmax_set",
+    "draw_bags",
     "entry_epsilons",
     "fixed_margin",
     "inflated_argmax",
     "mass_threshold",
+    "metrics",
     "ndc",
+    "plot",
     "reseed_stability",
     "selection_stability",
     "solve_stability",
     "stability_radius",
     "svbop",
+    "tail_stability",
     "to_labels",
     "top_k",
 ]

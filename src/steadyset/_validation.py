@@ -3,6 +3,7 @@
 import math
 import numbers
 import operator
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -287,7 +288,7 @@ def choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str) -> int:
+def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str, name: str = "bag_size") -> int:
     """Return the number of rows in a bag, which is given as that number or as a share of the rows.
 
     A float is a share of `n_samples`, rounded down, but at least one row. A product that only rounding keeps below a
@@ -297,11 +298,171 @@ def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str) -> int:
         most, allowed = n_samples - 1, f"a whole number from 1 to n_samples - 1 = {n_samples - 1} or a share below 1"
     else:
         most, allowed = _LARGEST, "a whole number that is at least 1 or a share of at most 1"
-    number = real_number(bag_size, "bag_size", allowed)
+    number = real_number(bag_size, name, allowed)
     if isinstance(bag_size, numbers.Integral):
         if not 1 <= number <= most:
-            raise ValueError(f"bag_size must be {allowed} for {resampling}; got {shown(bag_size)}.")
+            raise ValueError(f"{name} must be {allowed} for {resampling}; got {shown(bag_size)}.")
         return operator.index(bag_size)
     if not 0 < number <= 1 or (number == 1 and resampling == "subbagging"):
-        raise ValueError(f"bag_size must be {allowed} for {resampling}; got {shown(bag_size)}.")
+        raise ValueError(f"{name} must be {allowed} for {resampling}; got {shown(bag_size)}.")
     return min(max(1, math.floor(number * n_samples * (1 + 2**-50))), most)
+
+
+def seed(value: Any, name: str = "seed") -> int:
+    """Return a seed as an int that is at least 0."""
+    allowed = "a whole number that is at least 0"
+    number = whole_number(value, name, allowed)
+    if number < 0:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def row_position(value: Any, n_samples: int, name: str = "row") -> int:
+    """Return the position of a training row, from 0 to n_samples - 1."""
+    allowed = f"a row position from 0 to {n_samples - 1}"
+    number = whole_number(value, name, allowed)
+    if not 0 <= number < n_samples:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def row_positions(value: Any, n_samples: int, name: str) -> NDArray[np.intp]:
+    """Return row positions as a one-dimensional array, at least one, each from 0 to n_samples - 1."""
+    allowed = f"one or more row positions from 0 to {n_samples - 1}"
+    rows = np.asarray(value)
+    if rows.ndim != 1 or rows.size == 0 or rows.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    if rows.min() < 0 or rows.max() >= n_samples:
+        bad = rows[(rows < 0) | (rows >= n_samples)][0]
+        raise ValueError(f"{name} must be {allowed}; got {bad}.")
+    return rows.astype(np.intp)
+
+
+def sample_ids(value: Any, n_samples: int) -> NDArray[Any]:
+    """Return the ids of the rows, all integers or all strings, distinct, as an array."""
+    allowed = f"{n_samples} distinct ids, all integers or all strings"
+    items = value.tolist() if hasattr(value, "tolist") else list(value)
+    if len(items) != n_samples:
+        raise ValueError(f"sample_ids must be {allowed}; got {len(items)} of them.")
+    kinds = {"str" if isinstance(i, str) else "int" if _is_whole(i) else type(i).__name__ for i in items}
+    if kinds not in ({"str"}, {"int"}):
+        raise TypeError(f"sample_ids must be {allowed}; got {' and '.join(sorted(kinds))} ids.")
+    if len(set(items)) != n_samples:
+        twice = Counter(items).most_common(1)[0][0]
+        raise ValueError(f"sample_ids must be {allowed}; got {shown(twice)} more than once.")
+    if kinds == {"str"}:
+        return np.array(items)
+    if min(items) < -(2**63) or max(items) >= 2**63:
+        raise ValueError(f"sample_ids must be {allowed}, integers within 64 bits; got {shown(max(items, key=abs))}.")
+    return np.array(items, np.int64)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+def distinct_words(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the words that stand for row ids; two strings with one digest would always share their bags."""
+    if len(np.unique(words)) != len(words):
+        raise ValueError("sample_ids must have distinct 64-bit digests; got two strings that share one: rename a row.")
+    return words
+
+
+def classes(value: Any) -> NDArray[Any]:
+    """Return class labels as a one-dimensional array of distinct labels."""
+    array = value if isinstance(value, np.ndarray) else _label_array(list(value))
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"classes must be one or more labels; got {shown(value)}.")
+    labels = array.tolist()
+    try:
+        distinct = len(set(labels)) == len(labels)
+    except TypeError:
+        raise TypeError(f"classes must be hashable labels; got {shown(value)}.") from None
+    if not distinct:
+        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
+        raise ValueError(f"classes must be distinct; got {shown(twice)} more than once.")
+    return array
+
+
+def _label_array(labels: list[Any]) -> NDArray[Any]:
+    kinds = {type(label) for label in labels}
+    if len(kinds) == 1 and issubclass(next(iter(kinds)), str | int | float | np.generic):
+        return np.array(labels)
+    array = np.empty(len(labels), object)
+    array[:] = labels
+    return array
+
+
+def bag_probabilities(value: Any, n_bags: int, n_classes: int) -> NDArray[Any]:
+    """Return (n_bags, n_points, n_classes) probabilities as float32 or float64, each row checked to be on the simplex.
+
+    The check reads block after block, so that a memory map stays one.
+    """
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if array.ndim != 3 or array.shape[0] != n_bags or array.shape[2] != n_classes:
+        raise ValueError(
+            f"proba must have the shape (n_bags, n_points, n_classes) = ({n_bags}, any, {n_classes}); "
+            f"got {array.shape}."
+        )
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"proba must hold numbers; got an array of dtype {array.dtype}.")
+    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
+        array = array.astype(np.float64)
+    slack = SUM_SLACK[array.dtype.itemsize * 8]
+    step = max(1, (1 << 22) // max(1, array[0].size))
+    for start in range(0, n_bags, step):
+        block = array[start : start + step]
+        with np.errstate(invalid="ignore", over="ignore"):
+            good = (np.abs(block.sum(axis=2, dtype=np.float64) - 1) <= slack) & (block.min(axis=2) >= 0)
+        if not good.all():
+            bag, point = (int(i) for i in np.argwhere(~good)[0])
+            row = block[bag, point]
+            what = _fault(row, slack)
+            raise ValueError(
+                f"proba must hold probability vectors, {what}; got {shown(row.tolist())} "
+                f"from bag {start + bag} at point {point}."
+            )
+    return array
+
+
+def _fault(row: NDArray[Any], slack: float) -> str:
+    if not np.isfinite(row).all():
+        return "finite"
+    return "no negative ones" if row.min() < 0 else f"a sum of 1 within {slack:g}"
+
+
+def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag: int) -> NDArray[np.float64]:
+    """Return what a bag's learner predicted as float64, checked to be probability vectors."""
+    if proba.shape != (n_points, n_columns) or proba.dtype.kind not in "fiub":
+        raise ValueError(
+            f"predict_proba of bag {bag} must return numbers of shape {(n_points, n_columns)}; "
+            f"got shape {proba.shape} and dtype {proba.dtype}."
+        )
+    slack = SUM_SLACK[32] if proba.dtype.itemsize <= 4 else SUM_SLACK[64]
+    wide = proba.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        good = (np.abs(wide.sum(axis=1) - 1) <= slack) & (wide.min(axis=1) >= -1e-9)
+    if not good.all():
+        point = int(np.flatnonzero(~good)[0])
+        what = _fault(wide[point], slack)
+        raise ValueError(
+            f"predict_proba of bag {bag} must return probability vectors, {what}; "
+            f"got {shown(wide[point].tolist())} at point {point}."
+        )
+    return np.maximum(wide, 0.0)
+
+
+def rule_mask(rule: Any, proba: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the sets that a rule, or any callable, gives to probabilities, checked to be a mask without empty sets."""
+    if not callable(rule):
+        raise TypeError(f"rule must be a rule object or a callable; got {shown(rule)}.")
+    mask = np.asarray(rule(proba))
+    if mask.dtype != np.bool_ or mask.shape != proba.shape:
+        raise ValueError(
+            f"rule must return a bool mask of shape {proba.shape}; got dtype {mask.dtype} and shape {mask.shape}."
+        )
+    if not mask.any(axis=-1).all():
+        raise ValueError(
+            f"rule must select at least one label; got an empty set at point {int(np.argmin(mask.any(axis=-1)))}."
+        )
+    return mask
