@@ -102,9 +102,11 @@ void inject(std::vector<Bag>& bags, const Network& network, size_t epochs, const
 
 nb::dict train_group(const Network& network, AnyIn x, In<int32_t, nb::ndim<1>> labels, const std::vector<Rows>& rows,
                      const std::vector<uint64_t>& seeds, const nb::dict& recipe, Watch& watch, Maybe start,
-                     const std::vector<Rows>& orders, const std::vector<In<uint8_t, nb::ndim<2>>>& masks) {
+                     const std::vector<Rows>& orders, const std::vector<In<uint8_t, nb::ndim<2>>>& masks,
+                     std::optional<In<float, nb::ndim<1>>> weights) {
   const Recipe r = recipe_of(recipe);
-  const Data data{x.data(), is_uint8(x, network), labels.data()};
+  const Data data{x.data(), is_uint8(x, network), labels.data(), weights ? weights->data() : nullptr};
+  require(!weights || weights->size() == x.shape(0), "weights must have one entry for each row of x");
   require(labels.size() == x.shape(0), "labels must have one entry for each row of x");
   require(!rows.empty() && rows.size() <= kModels && rows.size() == seeds.size(), "a group holds one to four bags");
   std::vector<Bag> bags(rows.size());
@@ -191,7 +193,8 @@ void bind_lanes(nb::module_& m) {
         return to_numpy(std::move(drawn), 1);
       }, "seed"_a)
       .def("train", &train_group, "x"_a, "labels"_a, "rows"_a, "seeds"_a, "recipe"_a, "watch"_a, "start"_a.none() = nb::none(),
-           "orders"_a = std::vector<Rows>(), "masks"_a = std::vector<In<uint8_t, nb::ndim<2>>>())
+           "orders"_a = std::vector<Rows>(), "masks"_a = std::vector<In<uint8_t, nb::ndim<2>>>(),
+           "weights"_a.none() = nb::none())
       .def("predict", &predict_group, "x"_a, "parameters"_a, "center"_a.none(), "deviation"_a.none(), "scale"_a, "shift"_a,
            "out"_a, "first_row"_a, "watch"_a);
 }

@@ -200,6 +200,7 @@ class Group {
         rows_[lane] = walk.done() ? bags_[real ? m : 0].rows[0] : walk.row(i < count ? i : 0);
         labels_[lane] = data_.labels[rows_[lane]];
         shares_[lane] = i < count ? 1.0f / static_cast<float>(count) : 0.0f;
+        if (data_.weights != nullptr) shares_[lane] *= data_.weights[rows_[lane]];
         if (i < count && space_.net.n_dropout) drop(m, i, lane, step, memory);
       }
     }

@@ -14,6 +14,7 @@ struct Data {
   const void* x;
   bool x_is_uint8;
   const int32_t* labels;
+  const float* weights = nullptr;  // of the rows in the loss; null: all 1
 };
 
 struct Scaling {

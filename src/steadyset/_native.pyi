@@ -59,6 +59,7 @@ class LanesNetwork:
         start: NDArray[Any] | None = None,
         orders: list[NDArray[Any]] = ...,
         masks: list[NDArray[Any]] = ...,
+        weights: NDArray[Any] | None = None,
     ) -> dict[str, Any]: ...
     def predict(
         self,

@@ -11,8 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import steadyset as ss
 from steadyset import lanes
 from steadyset.lanes import Dropout, Linear, NetClassifier, ReLU, Tanh
+
+# Weights multiply the loss of a row; a row given twice is a different sequence of steps than a row with weight 2.
+WEIGHTS = {"check_sample_weight_equivalence_on_dense_data": "a row given twice is seen in two steps of the descent"}
 
 
 @parametrize_with_checks(
@@ -20,7 +24,9 @@ from steadyset.lanes import Dropout, Linear, NetClassifier, ReLU, Tanh
         NetClassifier(),
         NetClassifier([Linear()], optimizer="adam", learning_rate=0.05),
         NetClassifier([Linear(16), Tanh(), Dropout(0.1), Linear()], schedule="cosine", nesterov=True),
-    ]
+        ss.StableClassifier(NetClassifier(), n_estimators=10, random_state=0),
+    ],
+    expected_failed_checks=lambda _: WEIGHTS,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -33,6 +39,18 @@ def test_every_public_name_is_documented_with_an_example():
         for name, method in vars(owner).items():
             if not name.startswith("_") and callable(getattr(method, "__func__", method)):
                 assert getattr(owner, name).__doc__, name
+
+
+def test_weights_multiply_the_loss():
+    X, y = load_iris(return_X_y=True)
+    settings = {"scale": None, "random_state": 0, "epochs": 2, "momentum": 0.0}
+    doubled = NetClassifier(learning_rate=0.01, **settings).fit(X, y, sample_weight=np.full(150, 2.0))
+    faster = NetClassifier(learning_rate=0.02, **settings).fit(X, y)
+    np.testing.assert_allclose(doubled.parameters_, faster.parameters_, rtol=1e-5, atol=1e-6)
+    weights = (np.arange(150) % 3 > 0).astype(float)
+    wrong = np.where(weights > 0, y, (y + 1) % 3)
+    a, b = (NetClassifier(**settings).fit(X, labels, sample_weight=weights).parameters_ for labels in (y, wrong))
+    np.testing.assert_array_equal(a, b)
 
 
 def test_works_in_a_grid_search_and_a_pipeline():

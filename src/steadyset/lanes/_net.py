@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from steadyset._validation import shown
 from steadyset.lanes import _recipe
@@ -113,7 +113,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scale = scale
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> "NetClassifier":
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "NetClassifier":
         """Train on all rows.
 
         Parameters
@@ -122,6 +122,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             uint8 and float32 are read as they are, other numbers become float32.
         y : array-like of shape (n,)
             Labels.
+        sample_weight : array-like of shape (n,) or None, default=None
+            What the loss of each row is multiplied by.
 
         Returns
         -------
@@ -131,7 +133,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed = _recipe.seed(self.random_state, "random_state")
         else:
             seed = int(check_random_state(self.random_state).randint(2**31))
-        (group,) = self.fit_bags(X, y, [slice(None)], [seed])
+        (group,) = self.fit_bags(X, y, [slice(None)], [seed], sample_weight=sample_weight)
         self._adopt(group.members()[0])
         return self
 
@@ -145,6 +147,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: ArrayLike | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Iterator[LaneGroup]:
         """Train one network on each bag and yield them in groups of up to sixteen, in the order of the bags.
 
@@ -166,6 +169,9 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         progress : callable or None, default=None
             Called in this thread with (bag numbers of a group, epochs that all of them have finished, epochs).
 
+        sample_weight : array-like of shape (n,) or None, default=None
+            What the loss of each row of X is multiplied by.
+
         Yields
         ------
         group : LaneGroup
@@ -174,13 +180,18 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x, labels = prototype._learn_shapes(X, y, classes)
         recipe = _recipe.recipe(prototype, x.dtype == np.uint8)
         network = prototype._plan().network()
+        weights = (
+            None
+            if sample_weight is None
+            else _check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
+        )
         checked = [_recipe.seed(seed, f"seeds[{b}]") for b, seed in enumerate(seeds)]
         if len(bags) != len(checked):
             raise ValueError(f"seeds must hold one seed for each of the {len(bags)} bags; got {len(checked)}.")
         rows = [np.arange(len(x))] if len(checked) == 1 and isinstance(bags[0], slice) else bags
 
         def groups() -> Iterator[LaneGroup]:
-            for numbers, trained in train_groups(network, x, labels, rows, checked, recipe, n_jobs, progress):
+            for numbers, trained in train_groups(network, x, labels, rows, checked, recipe, n_jobs, progress, weights):
                 yield LaneGroup(prototype, numbers, [checked[b] for b in numbers], trained)
 
         return groups()

@@ -49,6 +49,7 @@ def train_groups(
     recipe: dict[str, Any],
     n_jobs: int | None,
     progress: Progress | None,
+    weights: NDArray[np.float32] | None = None,
 ) -> Iterator[tuple[tuple[int, ...], Trained]]:
     """Train all bags and yield them in order, sixteen at a time; the caller's thread only waits, so Ctrl-C is heard."""
     threads = effective_n_jobs(n_jobs)
@@ -64,7 +65,7 @@ def train_groups(
         watch = _native.LanesWatch()
         rows = [bag_rows(bags, b, len(x)) for b in part]
         chosen = tuple(seeds[b] for b in part)
-        future = pool.submit(network.train, x, labels, rows, list(chosen), recipe, watch)
+        future = pool.submit(network.train, x, labels, rows, list(chosen), recipe, watch, weights=weights)
         running.append(_Quartet(tuple(part), chosen, watch, future))
 
     try:
