@@ -125,7 +125,7 @@ def paper_network() -> list[Line]:
         )
     step = {"ours": best["ours"] / (16 * 200), "eager": best["eager"] / 200, "vmap": best["vmap"] / (4 * 32)}
     with cores(2):
-        pair = interleaved_best({str(n): lambda n=n: train(net, x, y, 32, n) for n in (1, 2)}, rounds=7)
+        pair = interleaved_best({str(n): lambda n=n: train(net, x, y, 32, n) for n in (1, 2)}, rounds=15)
     share = flops_of_a_step(4) / step["ours"] / max(peaks)
     return [
         Line("paper's network, batch 4: a model's step", step["ours"] * 1e6, unit="us"),
