@@ -1,6 +1,8 @@
 """Label sets that hold steady when a training row is dropped."""
 
-from steadyset import metrics, plot
+from typing import Any
+
+from steadyset import metrics
 from steadyset.audit import audit_bags, audit_groups
 from steadyset.bags import Bags, draw_bags
 from steadyset.certificates import Certificates, certify
@@ -77,6 +79,7 @@ __all__ = [
     "entry_epsilons",
     "fixed_margin",
     "inflated_argmax",
+    "lanes",
     "mass_threshold",
     "metrics",
     "ndc",
@@ -90,3 +93,12 @@ __all__ = [
     "to_labels",
     "top_k",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the rooms that not everybody enters when they are first asked for."""
+    if name in ("lanes", "plot"):
+        import importlib
+
+        return importlib.import_module(f"steadyset.{name}")
+    raise AttributeError(f"module 'steadyset' has no attribute {name!r}")

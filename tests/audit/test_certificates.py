@@ -240,7 +240,10 @@ GOOD = voted(0)[1]
 ADOPTED = ss.BagPredictions(np.full((5, 1, 2), 0.5), ss.Bags.from_rows([[0]] * 5, 2), "ab")
 FEW = ss.BagPredictions(np.full((3, 1, 2), 0.5), ss.draw_bags(4, 3, 2), "ab")
 BAD = {
-    "adopted": (lambda: ss.certify(ADOPTED, ss.Argmax()), "got adopted bags, of which it is not known how they were drawn"),
+    "adopted": (
+        lambda: ss.certify(ADOPTED, ss.Argmax()),
+        "got adopted bags, of which it is not known how they were drawn",
+    ),
     "few bags": (lambda: ss.certify(FEW, ss.Argmax()), "at least 4 bags to be certified; got 3"),
     "alpha": (lambda: ss.certify(GOOD, ss.Argmax(), 1.5), "alpha must be a number above 0 and below 1; got 1.5"),
     "rule": (lambda: ss.certify(GOOD, lambda p: p > 0), "rule must be one of steadyset's rule objects"),

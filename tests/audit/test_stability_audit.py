@@ -26,7 +26,8 @@ def test_sampled_rows_and_their_intervals_by_enumeration():
         inside = [
             k
             for k in range(found, n - sample + found + 1)
-            if stats.hypergeom.cdf(found, n, k, sample) > alpha / 2 and stats.hypergeom.sf(found - 1, n, k, sample) > alpha / 2
+            if stats.hypergeom.cdf(found, n, k, sample) > alpha / 2
+            and stats.hypergeom.sf(found - 1, n, k, sample) > alpha / 2
         ]
         result = fake(found, sample, n)
         low, high = result.interval(1 - alpha)
