@@ -11,6 +11,7 @@ namespace nb = nanobind;
 
 void bind_audit(nb::module_& m);
 void bind_bags(nb::module_& m);
+void bind_lanes(nb::module_& m);
 void bind_selection(nb::module_& m);
 
 NB_MODULE(_native, m) {
@@ -24,5 +25,6 @@ NB_MODULE(_native, m) {
 
   bind_audit(m);
   bind_bags(m);
+  bind_lanes(m);
   bind_selection(m);
 }

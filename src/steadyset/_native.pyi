@@ -67,3 +67,47 @@ def survey_points(
     settled: NDArray[Any],
     threads: int,
 ) -> None: ...
+def peak_flops(rounds: int) -> float: ...
+
+class LanesWatch:
+    def stop(self) -> None: ...
+    @property
+    def epochs(self) -> int: ...
+
+class LanesNetwork:
+    @staticmethod
+    def make(
+        channels: int, height: int, width: int, layers: list[tuple[str, int, int, int, int, float]]
+    ) -> LanesNetwork: ...
+    @property
+    def n_parameters(self) -> int: ...
+    @property
+    def n_classes(self) -> int: ...
+    @property
+    def row_size(self) -> int: ...
+    def initial(self, seed: int) -> NDArray[Any]: ...
+    def train(
+        self,
+        x: NDArray[Any],
+        labels: NDArray[Any],
+        rows: list[NDArray[Any]],
+        seeds: list[int],
+        recipe: dict[str, Any],
+        watch: LanesWatch,
+        start: NDArray[Any] | None = None,
+        orders: list[NDArray[Any]] = ...,
+        masks: list[NDArray[Any]] = ...,
+        weights: NDArray[Any] | None = None,
+    ) -> dict[str, Any]: ...
+    def predict(
+        self,
+        x: NDArray[Any],
+        parameters: NDArray[Any],
+        center: NDArray[Any] | None,
+        deviation: NDArray[Any] | None,
+        scale: float,
+        shift: float,
+        out: NDArray[Any],
+        first_row: int,
+        watch: LanesWatch,
+    ) -> None: ...

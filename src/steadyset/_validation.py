@@ -288,7 +288,7 @@ def choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str) -> int:
+def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str, name: str = "bag_size") -> int:
     """Return the number of rows in a bag, which is given as that number or as a share of the rows.
 
     A float is a share of `n_samples`, rounded down, but at least one row. A product that only rounding keeps below a
@@ -298,13 +298,13 @@ def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str) -> int:
         most, allowed = n_samples - 1, f"a whole number from 1 to n_samples - 1 = {n_samples - 1} or a share below 1"
     else:
         most, allowed = _LARGEST, "a whole number that is at least 1 or a share of at most 1"
-    number = real_number(bag_size, "bag_size", allowed)
+    number = real_number(bag_size, name, allowed)
     if isinstance(bag_size, numbers.Integral):
         if not 1 <= number <= most:
-            raise ValueError(f"bag_size must be {allowed} for {resampling}; got {shown(bag_size)}.")
+            raise ValueError(f"{name} must be {allowed} for {resampling}; got {shown(bag_size)}.")
         return operator.index(bag_size)
     if not 0 < number <= 1 or (number == 1 and resampling == "subbagging"):
-        raise ValueError(f"bag_size must be {allowed} for {resampling}; got {shown(bag_size)}.")
+        raise ValueError(f"{name} must be {allowed} for {resampling}; got {shown(bag_size)}.")
     return min(max(1, math.floor(number * n_samples * (1 + 2**-50))), most)
 
 
@@ -429,3 +429,40 @@ def _fault(row: NDArray[Any], slack: float) -> str:
     if not np.isfinite(row).all():
         return "finite"
     return "no negative ones" if row.min() < 0 else f"a sum of 1 within {slack:g}"
+
+
+def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag: int) -> NDArray[np.float64]:
+    """Return what a bag's learner predicted as float64, checked to be probability vectors."""
+    if proba.shape != (n_points, n_columns) or proba.dtype.kind not in "fiub":
+        raise ValueError(
+            f"predict_proba of bag {bag} must return numbers of shape {(n_points, n_columns)}; "
+            f"got shape {proba.shape} and dtype {proba.dtype}."
+        )
+    slack = SUM_SLACK[32] if proba.dtype.itemsize <= 4 else SUM_SLACK[64]
+    wide = proba.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        good = (np.abs(wide.sum(axis=1) - 1) <= slack) & (wide.min(axis=1) >= -1e-9)
+    if not good.all():
+        point = int(np.flatnonzero(~good)[0])
+        what = _fault(wide[point], slack)
+        raise ValueError(
+            f"predict_proba of bag {bag} must return probability vectors, {what}; "
+            f"got {shown(wide[point].tolist())} at point {point}."
+        )
+    return np.maximum(wide, 0.0)
+
+
+def rule_mask(rule: Any, proba: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the sets that a rule, or any callable, gives to probabilities, checked to be a mask without empty sets."""
+    if not callable(rule):
+        raise TypeError(f"rule must be a rule object or a callable; got {shown(rule)}.")
+    mask = np.asarray(rule(proba))
+    if mask.dtype != np.bool_ or mask.shape != proba.shape:
+        raise ValueError(
+            f"rule must return a bool mask of shape {proba.shape}; got dtype {mask.dtype} and shape {mask.shape}."
+        )
+    if not mask.any(axis=-1).all():
+        raise ValueError(
+            f"rule must select at least one label; got an empty set at point {int(np.argmin(mask.any(axis=-1)))}."
+        )
+    return mask

@@ -82,8 +82,8 @@ def audit_bags(
     """
     predictions = _checked(bag_predictions)
     _validation.choice(averaging, "averaging", ("all", "equal"))
-    seed = _seed(random_state)
-    rows, sampled = _rows(left_out, predictions.bags.n_samples, seed)
+    seed = fresh_seed(random_state)
+    rows, sampled = drawn_rows(left_out, predictions.bags.n_samples, seed)
     how = _audit_kernel.decision(rule, seed)
     if averaging == "all":
         taken = _taken_bags.all_free(predictions.bags, rows)
@@ -144,7 +144,7 @@ def audit_groups(
             f"groups must be an integer or a string for each of the {predictions.bags.n_samples} rows; "
             f"got {_validation.shown(groups)}."
         )
-    seed = _seed(random_state)
+    seed = fresh_seed(random_state)
     how = _audit_kernel.decision(rule, seed)
     names, codes = np.unique(labels, return_inverse=True)
     taken = _taken_bags.without_groups(predictions.bags, codes, len(names))
@@ -253,7 +253,8 @@ def _checked(bag_predictions: Any) -> BagPredictions:
     return bag_predictions
 
 
-def _rows(left_out: Any, n: int, seed: int) -> tuple[NDArray[np.intp], bool]:
+def drawn_rows(left_out: Any, n: int, seed: int) -> tuple[NDArray[np.intp], bool]:
+    """Return the rows to leave out, and whether they were drawn at random."""
     if isinstance(left_out, str):
         if left_out != "all":
             raise ValueError(
@@ -273,7 +274,8 @@ def _rows(left_out: Any, n: int, seed: int) -> tuple[NDArray[np.intp], bool]:
     return rows, False
 
 
-def _seed(random_state: Any) -> int:
+def fresh_seed(random_state: Any) -> int:
+    """Return the seed of an audit: the one given, or a new one."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     return _validation.seed(random_state, "random_state")

@@ -186,6 +186,15 @@ class Bags:
         rank = int(following[0])
         return rank if self._order is None else int(self._order[rank])
 
+    def without_row(self, bag: int, row: int) -> Rows:
+        """Return the rows of a hash bag after deletion of a row: unchanged where it was not held, else one swapped."""
+        rows = self[bag]
+        gone = _validation.row_position(row, self.n_samples)
+        if gone not in rows:
+            return rows
+        swapped = np.append(rows[rows != gone], self.next_row(bag))
+        return np.sort(swapped) if self._rank is None else swapped[np.argsort(self._rank[swapped])]
+
     def with_bags(self, n_bags: int) -> "Bags":
         """Return the first `n_bags` bags of this draw: fewer of them, or more drawn from the same seed."""
         wanted = _validation.count(n_bags, "n_bags")

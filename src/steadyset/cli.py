@@ -1,11 +1,15 @@
 """The `steadyset` command."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from steadyset import _demo, _plan
+from steadyset.paper import set_size as _set_size
+from steadyset.paper import simplex as _simplex
 
 app = typer.Typer(
     name="steadyset",
@@ -95,6 +99,42 @@ def plan(
         typer.echo(_plan.as_json(found, unknown, target))
     else:
         _plan.show(found, unknown, target, Console())
+
+
+reproduce = typer.Typer(
+    help="Draw a figure of the paper: PNG, PDF and SVG files, with the numbers as JSON.", no_args_is_help=True
+)
+app.add_typer(reproduce, name="reproduce")
+_Folder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the files.")]
+
+
+@reproduce.command()
+def simplex(
+    folder: _Folder = Path("."),
+    epsilon: Annotated[float, typer.Option(help="Epsilon of the fixed margin and the inflated argmax.")] = 0.5,
+) -> None:
+    """Draw which set each rule returns on the simplex of three labels."""
+    _write("simplex", lambda: _simplex.reproduce(folder, epsilon=epsilon))
+
+
+@reproduce.command("set-size")
+def set_size(
+    folder: _Folder = Path("."),
+    n_draws: Annotated[int, typer.Option(help="Random vectors for each number of labels.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Where the draws start.")] = 0,
+) -> None:
+    """Draw the mean set size of the inflated argmax and the fixed margin against the number of labels."""
+    _write("set-size", lambda: _set_size.reproduce(folder, n_draws=n_draws, seed=seed))
+
+
+def _write(name: str, make: Callable[[], tuple[Path, ...]]) -> None:
+    try:
+        files = make()
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        typer.echo(f"steadyset reproduce {name}: {error}", err=True)
+        raise typer.Exit(2) from None
+    for file in files:
+        typer.echo(str(file))
 
 
 def main() -> None:

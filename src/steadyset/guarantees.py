@@ -146,7 +146,8 @@ class Guarantee:
     def __str__(self) -> str:
         start = f"Vacuous, since the bound {self.delta:.3g} is not below 1: " if self.vacuous else ""
         sentence = (
-            f"{start}{self._event()} with probability at most {self.delta:.3g} at epsilon = {self.epsilon:g}, "
+            f"{start}{self._event()} with probability at most {_probability(self.delta)} "
+            f"at epsilon = {self.epsilon:g}, "
             f"{self._scope()}by {_TITLES[self.theorem]}; it assumes that {'; that '.join(self.assumptions)}."
         )
         return sentence[0].upper() + sentence[1:]
@@ -167,6 +168,11 @@ class Guarantee:
         bags = "in the limit of infinitely many bags" if self.n_bags is None else f"with {_number(self.n_bags, 'bag')}"
         kind = "" if self.bag_size is None else f" of {_number(self.bag_size, 'row')} ({self.resampling})"
         return f"{average}{bags}{kind}, "
+
+
+def _probability(delta: float) -> str:
+    rounded = f"{delta:.3g}"
+    return "1 (to three digits)" if delta < 1 <= float(rounded) else rounded
 
 
 def _number(count: int, noun: str) -> str:

@@ -326,6 +326,9 @@ class StabilityAudit:
 
     def _influence_in_words(self, unit: str) -> str:
         rule = "shift above {:.1f} standard errors, which noise alone reaches anywhere with probability at most 0.05"
+        if not np.isfinite(self.row_tail).any():
+            most = int(self.row_influence.max(initial=0))
+            return f"No {unit} flips more than {most:,} points; refits have no Monte Carlo error to compare with."
         clear, limit = self.influential(), self.score_limit()
         if len(clear) == 0:
             least = float(limit.min(initial=math.inf))

@@ -1,0 +1,73 @@
+// SGD and Adam as torch.optim defines them, on vectors of kSamples weights by kModels models.
+#pragma once
+#include "lanes/vec.hpp"
+
+namespace steadyset::lanes {
+namespace {
+
+// A parameter and its moments, from one place on.
+struct Slots {
+  float *weights, *first, *second;
+
+  LANES_INLINE void advance(int64_t parameters) {
+    weights += parameters * kModels;
+    first += parameters * kModels;
+    second += parameters * kModels;
+  }
+};
+
+LANES_INLINE Slots slots_at(const Memory& memory, int64_t parameter) {
+  Slots slots{memory.weights, memory.first, memory.second};
+  slots.advance(parameter);
+  return slots;
+}
+
+// Plain leaves out what a zero weight decay and no Nesterov momentum would multiply by zero.
+template <bool kPlain>
+struct Sgd {
+  Vec rate, momentum, decay, from_gradient, from_velocity;
+
+  explicit Sgd(const Update& u)
+      : rate(spread(u.rate)), momentum(all(u.momentum)), decay(all(u.weight_decay)),
+        from_gradient(all(u.nesterov ? 1.0f : 0.0f)), from_velocity(all(u.nesterov ? u.momentum : 1.0f)) {}
+
+  LANES_INLINE void operator()(Vec gradient, Vec* weight, Vec* velocity, Vec*) const {
+    Vec w = *weight;
+    if (!kPlain) gradient += decay * w;
+    Vec v = momentum * *velocity + gradient;
+    *velocity = v;
+    if (kPlain) *weight = w - rate * v;
+    else *weight = w - rate * (from_gradient * gradient + from_velocity * v);
+  }
+};
+
+struct Adam {
+  Vec rate, decay, beta1, beta2, epsilon, root_correction;
+
+  explicit Adam(const Update& u)
+      : rate(spread(u.rate) / spread(u.correction1)), decay(all(u.weight_decay)), beta1(all(u.beta1)), beta2(all(u.beta2)),
+        epsilon(all(u.epsilon)), root_correction(spread(u.correction2)) {}
+
+  LANES_INLINE void operator()(Vec gradient, Vec* weight, Vec* first, Vec* second) const {
+    Vec w = *weight;
+    gradient += decay * w;
+    Vec m = *first + (1.0f - beta1) * (gradient - *first);
+    Vec v = beta2 * *second + (1.0f - beta2) * gradient * gradient;
+    *first = m;
+    *second = v;
+    *weight = w - rate * m / (square_root(v) / root_correction + epsilon);
+  }
+};
+
+// `count` parameters whose gradients are vectors over samples (convolutions, biases).
+template <class Rule>
+void update_parameters(const Rule rule, Slots slots, int64_t count, const Vec* gradient) {
+  for (int64_t p = 0; p < count; p += kSamples, slots.advance(kSamples)) {
+    alignas(kLanes * 4) Quad sums[kSamples] = {};
+    for (int s = 0; s < kSamples && p + s < count; ++s) sums[s] = over_samples(gradient + p + s);
+    rule(*reinterpret_cast<const Vec*>(sums), vec(slots.weights), vec(slots.first), vec(slots.second));
+  }
+}
+
+}  // namespace
+}  // namespace steadyset::lanes

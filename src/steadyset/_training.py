@@ -1,0 +1,219 @@
+"""Training bags: groups as the unit of training, checkpoints, progress and prediction.
+
+A learner that trains many bags at once has a method ``fit_bags(X, y, bags, seeds, *, classes, n_jobs, progress)`` that
+yields groups. A group knows the ``numbers`` of its bags (places in `bags`), gives ``predict_proba(X)`` of shape
+(group, points, classes), its ``members()``, and writes itself with ``save(folder)``. An ordinary estimator is a group
+of one.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params, _num_samples
+
+from steadyset import _checkpoint, _validation
+from steadyset._one_thread import one_thread
+
+
+class RowSets(Protocol):
+    """Rows of training data by number: bags, or all rows but one."""
+
+    def __getitem__(self, number: int, /) -> NDArray[np.intp]:
+        """Return the row positions in the order in which the learner sees them."""
+
+
+class Group(Protocol):
+    """Bags that were trained together."""
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Return the bag numbers."""
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Return probabilities of shape (bags, points, classes)."""
+
+    def members(self) -> list[Any]:
+        """Return the fitted estimators, one a bag."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """An ordinary fitted estimator as a group of one.
+
+    `columns` are the label-space columns of the classes that its bag held; it was trained on their codes 0, 1, ...
+    """
+
+    estimator: Any
+    columns: NDArray[np.intp]
+    n_classes: int
+    numbers: tuple[int, ...]
+    features: NDArray[np.intp] | None = None
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return (1, points, classes); a class that the bag did not hold has probability 0."""
+        seen = X if self.features is None else _safe_indexing(X, self.features, axis=1)
+        n_points = _num_samples(X)
+        aligned = np.zeros((1, n_points, self.n_classes))
+        if n_points == 0:
+            return aligned
+        if hasattr(self.estimator, "predict_proba"):
+            proba = np.asarray(self.estimator.predict_proba(seen))
+            codes = np.asarray(getattr(self.estimator, "classes_", np.arange(len(self.columns)))).astype(np.intp)
+            checked = _validation.member_probabilities(proba, n_points, len(codes), self.numbers[0])
+            aligned[0][:, self.columns[codes]] = checked
+        else:
+            votes = np.asarray(self.estimator.predict(seen)).astype(np.intp)
+            aligned[0, np.arange(n_points), self.columns[votes]] = 1.0
+        return aligned
+
+    def members(self) -> list[Any]:
+        """Return the estimator, in a list."""
+        return [self.estimator]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything that training takes besides which bag, and what becomes of a trained group."""
+
+    learner: Any
+    X: Any
+    codes: NDArray[np.intp]
+    n_classes: int
+    fit_params: Mapping[str, Any]
+    X_eval: Any = None  # where given, only the predictions at these points are kept
+    folder: Path | None = None  # the checkpoint
+
+    def finish(self, group: Group) -> Any:
+        """Turn a trained group into what is kept of it, and write that to the checkpoint."""
+        kept = group if self.X_eval is None else np.asarray(group.predict_proba(self.X_eval))
+        if self.folder is not None:
+            _checkpoint.write(self.folder, tuple(group.numbers), kept)
+        return kept
+
+
+def with_folder(task: Task, folder: Path) -> Task:
+    """Return the task with a checkpoint."""
+    return replace(task, folder=folder)
+
+
+def learner_seed(seed: int, bag: int) -> int:
+    """Return the seed of a bag's learner: shared between fits that share the seed, whatever rows they have."""
+    return int(np.random.SeedSequence(seed, spawn_key=(bag,)).generate_state(1)[0])
+
+
+def train(
+    task: Task, bags: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Train the bags with these numbers; yield (bag numbers, what is kept of their group) in order."""
+    if hasattr(task.learner, "fit_bags"):
+        yield from _train_together(task, bags, numbers, seed_of, n_jobs)
+        return
+    calls = (joblib.delayed(_train_one)(task, bags[b], b, seed_of(b)) for b in numbers)
+    results = joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come())(calls)
+    for b, kept in zip(numbers, results, strict=True):
+        yield (b,), kept
+
+
+def _as_they_come() -> str:
+    backend, _ = joblib.parallel.get_active_backend()
+    return "generator" if backend.supports_return_generator else "list"
+
+
+class _Chosen(Sequence[Any]):
+    """Some of the bags, numbered from 0."""
+
+    def __init__(self, bags: RowSets, numbers: Sequence[int]) -> None:
+        self._bags, self._numbers = bags, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._bags[self._numbers[place]]
+
+
+def _train_together(
+    task: Task, bags: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    seeds = [seed_of(b) for b in numbers]
+    groups = task.learner.fit_bags(
+        task.X,
+        task.codes,
+        _Chosen(bags, numbers),
+        seeds,
+        classes=np.arange(task.n_classes),
+        n_jobs=n_jobs,
+        progress=None,
+        **task.fit_params,
+    )
+    for group in groups:
+        held = tuple(int(numbers[place]) for place in group.numbers)
+        group.numbers = held
+        yield held, task.finish(group)
+
+
+def _train_one(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Any:
+    try:
+        with one_thread():
+            return task.finish(fit_member(task, rows, bag, seed))
+    except Exception as error:
+        raise _named(error, bag, seed) from error
+
+
+def fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Member:
+    """Fit one bag on its own rows, indexed: zero weights would let the learner see the others."""
+    present, local = np.unique(task.codes[rows], return_inverse=True)
+    if len(present) == 1:  # many classifiers refuse a single class; there is nothing to learn
+        only = DummyClassifier(strategy="most_frequent").fit([[0.0]], [0])
+        return Member(only, present, task.n_classes, (bag,))
+    estimator = seeded(task.learner, seed)
+    params = _check_method_params(task.X, task.fit_params, indices=rows)
+    estimator.fit(_safe_indexing(task.X, rows), local, **params)
+    return Member(estimator, present, task.n_classes, (bag,))
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return a clone whose random states, its parts' included, are set from the seed."""
+    copy = clone(estimator)
+    names = sorted(k for k in copy.get_params(deep=True) if k == "random_state" or k.endswith("__random_state"))
+    if names:
+        states = np.random.SeedSequence(seed).generate_state(len(names))
+        copy.set_params(**{name: int(state) for name, state in zip(names, states, strict=True)})
+    return copy
+
+
+def _named(error: Exception, bag: int, seed: int) -> Exception:
+    """Return the error with the bag and its seed in front, of the same kind where that can be made."""
+    message = f"bag {bag} (learner seed {seed}) failed: {error}"
+    try:
+        renamed = type(error)(message)
+    except Exception:
+        return RuntimeError(message)
+    return renamed if str(renamed) == message else RuntimeError(message)
+
+
+def predict_each(groups: Sequence[Group], X: Any, n_jobs: int | None) -> Iterator[NDArray[Any]]:
+    """Yield each group's probabilities at X, in the order of the groups."""
+    if joblib.effective_n_jobs(n_jobs) == 1 or len(groups) == 1:
+        for group in groups:
+            yield _predict_one(group, X)
+        return
+    calls = (joblib.delayed(_predict_one)(group, X) for group in groups)
+    # Threads share the models; most prediction code releases the GIL.
+    yield from joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come(), prefer="threads")(calls)
+
+
+def _predict_one(group: Group, X: Any) -> NDArray[Any]:
+    with one_thread(), warnings.catch_warnings():
+        # The ensemble itself has said what there is to say of feature names.
+        warnings.filterwarnings("ignore", message="X (does not have|has) (valid )?feature names")
+        return group.predict_proba(X)

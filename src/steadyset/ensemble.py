@@ -1,0 +1,637 @@
+"""StableClassifier: bag any classifier, average, select a set, say what is guaranteed."""
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from steadyset import _checkpoint, _fit_inputs, _training, _validation
+from steadyset._progress import CallbackSupportMixin, bag_progress, with_callbacks
+from steadyset.audit import audit_bags
+from steadyset.bags import Bags, draw_bags
+from steadyset.certificates import Certificates, anytime_alpha, certify
+from steadyset.guarantees import Guarantee, selection_stability
+from steadyset.predictions import BLOCK, BagPredictions
+from steadyset.selection import FixedMargin, InflatedArgmax
+from steadyset.stability_audit import StabilityAudit
+
+
+class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Bag a classifier and predict sets of labels that hold steady when a training row is dropped.
+
+    Every bag's learner sees its own rows only. Probabilities are averaged over the bags, and a selection rule turns
+    them into sets. :meth:`guarantee` says how likely a dropped row is to turn a set into a contradictory one.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any scikit-learn classifier; None is a decision tree. One that has only `predict` votes. Everything learned from
+        data (scalers, encoders) belongs into it, as a Pipeline: fitted outside the bag it voids the guarantee.
+    n_estimators : int, default=500
+        Number of bags.
+    max_samples : int or float, default=0.5
+        Rows in a bag; a float is a share of the training rows, rounded down.
+    bootstrap : bool, default=False
+        Whether rows are drawn with replacement. Guarantees are sharper without.
+    rule : rule object or callable, default=None
+        What selects the labels; None is the inflated argmax at `epsilon`. A rule given here wins over `epsilon`.
+    epsilon : float, default=0.05
+        Epsilon of the inflated argmax. Sets and guarantee both grow with it.
+    classes : sequence of labels, default=None
+        The label space, where it is larger than the labels in `y`.
+    n_jobs : int, default=None
+        Parallel jobs, as in joblib. Results are the same to the bit for any number and backend.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the bags and their learners. The seed is kept as ``seed_``.
+    warm_start : bool, default=False
+        Whether a further `fit` on the same data keeps the bags there are and adds those missing to `n_estimators`.
+    checkpoint : path, default=None
+        Folder for finished bags: a fit that was interrupted goes on from there, to the same bits. Fitted estimators are
+        kept as joblib files, which run code when read: trusted input.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The label space, sorted.
+    estimators_ : list of fitted estimators
+        Trained on the codes 0, 1, ... of the classes in their bag.
+    estimators_samples_ : list of ndarray
+        The rows of each bag.
+    bags_ : Bags
+    bag_size_ : int
+        Rows in a bag. To refit without a row, pass it as `max_samples`.
+    seed_ : int
+        A fit with it as `random_state` repeats this one.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where `X` has string column names.
+
+    Notes
+    -----
+    The guarantee is about the set of `predict_set`. The single label of `predict` is not covered by it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import steadyset as ss
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ss.StableClassifier(n_estimators=100, random_state=0).fit(X, y)
+    >>> ss.to_labels(model.predict_set(X[[0, 70]]), ["setosa", "versicolor", "virginica"])
+    [('setosa',), ('versicolor',)]
+    >>> model.guarantee().theorem
+    'second-moment'
+    """
+
+    bags_: Bags
+    seed_: int | None
+    groups_: list[Any]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 500,
+        *,
+        max_samples: float = 0.5,
+        bootstrap: bool = False,
+        rule: Any = None,
+        epsilon: float = 0.05,
+        classes: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        checkpoint: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
+        self.rule = rule
+        self.epsilon = epsilon
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, *, sample_ids: Any = None, sample_weight: Any = None, **fit_params: Any
+    ) -> "StableClassifier":
+        """Draw the bags and fit a learner on each.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, ...)
+            Reaches the base estimator as what it is, sliced by rows.
+        y : array of shape (n_samples,)
+            Labels: strings, bools or integers.
+        sample_ids : sequence of int or str, optional
+            A distinct name for each row, which stays with it when others are dropped or moved.
+        sample_weight : array of shape (n_samples,), optional
+            Goes to the base estimator, sliced by bag, and never into the draw of bags.
+        **fit_params
+            Further parameters of the base estimator's `fit`; those of one value a row are sliced by bag.
+
+        Returns
+        -------
+        self
+        """
+        data = self._inputs(X, y, sample_ids, sample_weight, fit_params)
+        kept: list[Any] = []
+        if self.warm_start and hasattr(self, "groups_"):
+            kept = _fit_inputs.groups_to_keep(self, data)
+        seed = self.seed_ if kept and self.seed_ is not None else self._fresh_seed(data)
+        bags = self._draw(data, seed)
+        task = self._task(data, bags, seed)
+        done = sum(len(group.numbers) for group in kept)
+        groups = kept + [group for _, group in self._run(task, bags, seed, done)]
+        self.classes_, self.bags_, self.bag_size_, self.seed_ = data.classes, bags, bags.bag_size, seed
+        self.groups_ = sorted(groups, key=lambda group: group.numbers[0])
+        self.__dict__.pop("estimators_", None)
+        return self
+
+    @with_callbacks
+    def fit_predict_bags(
+        self, X: Any, y: Any, X_eval: Any, *, sample_ids: Any = None, sample_weight: Any = None, **fit_params: Any
+    ) -> BagPredictions:
+        """Fit a learner on each bag and keep only what it predicts at given points, no models.
+
+        Parameters
+        ----------
+        X, y, sample_ids, sample_weight, **fit_params
+            As in :meth:`fit`.
+        X_eval : array, sparse matrix or frame
+            The points to predict.
+
+        Returns
+        -------
+        BagPredictions
+            The same bits as ``fit(...).bag_predictions(X_eval)``.
+        """
+        data = self._inputs(X, y, sample_ids, sample_weight, fit_params)
+        seed = self._fresh_seed(data)
+        bags = self._draw(data, seed)
+        points = validate_data(self, _fit_inputs.as_rows(X_eval, "X_eval"), skip_check_array=True, reset=False)
+        task = self._task(data, bags, seed, X_eval=points)
+        proba: Any = None
+        for numbers, part in self._run(task, bags, seed):
+            if proba is None:
+                proba = np.empty((len(bags), *part.shape[1:]), part.dtype)
+            proba[list(numbers)] = part
+        return BagPredictions(proba, bags, data.classes)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the mean of the bags' probabilities.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes)
+            Columns follow ``classes_``.
+        """
+        total: Any = None
+        block: Any = None
+        for number, proba in self._bag_probabilities(X):
+            if number % BLOCK == 0 and block is not None:
+                total, block = (block if total is None else total + block), None
+            block = proba.astype(np.float64) if block is None else block + proba
+        total = block if total is None else total + block
+        return np.asarray(total / self.bags_.n_bags)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable label of each point; no guarantee covers a single label.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_set(self, X: Any, epsilon: float | None = None, rule: Any = None) -> NDArray[np.bool_]:
+        """Return the set of labels of each point.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        epsilon : float, optional
+            Another epsilon than the one given at first; nothing is fitted again.
+        rule : rule object or callable, optional
+            Another rule. Both at once is an error.
+
+        Returns
+        -------
+        bool ndarray of shape (n_points, n_classes)
+            Columns follow ``classes_``.
+        """
+        if epsilon is not None and rule is not None:
+            raise ValueError(f"epsilon and rule must not both be given; got epsilon={epsilon!r} and rule={rule!r}.")
+        chosen = self._rule() if epsilon is None and rule is None else rule or _with_epsilon(self._rule(), epsilon)
+        return _validation.rule_mask(chosen, self.predict_proba(X))
+
+    def bag_predictions(self, X: Any) -> BagPredictions:
+        """Return what every bag predicts: what audits and certificates work on.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        BagPredictions
+        """
+        proba: Any = None
+        for number, part in self._bag_probabilities(X):
+            if proba is None:
+                proba = np.empty((self.bags_.n_bags, *part.shape), part.dtype)
+            proba[number] = part
+        return BagPredictions(proba, self.bags_, self.classes_)
+
+    def guarantee(self, theorem: str = "best") -> Guarantee:
+        """Return what is guaranteed for what was really fitted: rows, bag size, bags, coupling, label space and rule.
+
+        Parameters
+        ----------
+        theorem : {"best", "paper", "second-moment", "small-bags"}, default="best"
+            As in :func:`steadyset.selection_stability`.
+
+        Returns
+        -------
+        Guarantee
+            About the sets of `predict_set`; the single label of `predict` is not covered, and preprocessing that was
+            fitted outside the bag voids it.
+        """
+        check_is_fitted(self)
+        bags: Bags = self.bags_
+        if bags.resampling is None:
+            raise ValueError("guarantee needs bags whose draw is known; got adopted ones, which can only be audited.")
+        rule, n_classes = self._rule(), len(self.classes_)
+        compatible = getattr(rule, "compatible_epsilon", lambda n: None)(n_classes)
+        if compatible is None or compatible == 0:
+            raise ValueError(f"rule must be one that a theorem makes compatible for {n_classes} labels; got {rule!r}.")
+        return selection_stability(
+            n_samples=bags.n_samples,
+            epsilon=min(float(compatible), 2.0),  # no two probability vectors are farther apart
+            bag_size=bags.bag_size or 0,
+            n_classes=n_classes,
+            n_bags=bags.n_bags,
+            resampling=bags.resampling,
+            coupling=bags.coupling,
+            theorem=theorem,  # type: ignore[arg-type]
+            any_rule=not isinstance(rule, InflatedArgmax | FixedMargin),
+        )
+
+    def audit(self, X: Any, rule: Any = None, **options: Any) -> StabilityAudit:
+        """Measure how many training rows turn each point's set into a disjoint one when left out, without refitting.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The points to audit.
+        rule : rule object or callable, optional
+            Default: the model's own.
+        **options
+            Those of :func:`steadyset.audit_bags`.
+
+        Returns
+        -------
+        StabilityAudit
+        """
+        return audit_bags(self.bag_predictions(X), self._rule() if rule is None else rule, **options)
+
+    def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
+        """Prove what can be proved of the set of each point.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The points.
+        alpha : float, default=0.05
+            The level of the probabilistic statements.
+
+        Returns
+        -------
+        Certificates
+        """
+        check_is_fitted(self)
+        return certify(self.bag_predictions(X), self._rule(), alpha)
+
+    def fit_until(
+        self,
+        X: Any,
+        y: Any,
+        X_eval: Any,
+        delta: float = 0.0,
+        alpha: float = 0.05,
+        max_estimators: int = 10_000,
+        *,
+        share: float = 1.0,
+        **fit_params: Any,
+    ) -> "StableClassifier":
+        """Double the bags until enough points are certified, then stop.
+
+        The first look is at `n_estimators` bags. At the k-th look the level is alpha / (k (k + 1)), so that the
+        certificates of the last look hold at level `alpha` however many looks there were.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+        X_eval : as in `fit`
+            The points to certify.
+        delta : float, default=0.0
+            A point is certified where at most this share of the rows can make a conflict (Theorem 4).
+        alpha : float, default=0.05
+        max_estimators : int, default=10_000
+            Stop at so many bags, certified or not.
+        share : float, default=1.0
+            The share of points that has to be certified.
+        **fit_params
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+            With ``certificates_``, those of the last look, and ``certified_``, whether they reached `share`.
+        """
+        limit = _validation.count(max_estimators, "max_estimators")
+        wanted = _validation.real_number(share, "share", "a number above 0 and at most 1")
+        if not 0 < wanted <= 1:
+            raise ValueError(f"share must be a number above 0 and at most 1; got {share!r}.")
+        _validation.delta(delta)
+        given = self.get_params(deep=False)
+        n_bags = min(_validation.count(self.n_estimators, "n_estimators", 4), limit)
+        try:
+            look, self.warm_start = 0, given["warm_start"]
+            while True:
+                look += 1
+                self.set_params(n_estimators=n_bags).fit(X, y, **fit_params)
+                self.certificates_ = self.certify(X_eval, anytime_alpha(alpha, look))
+                self.certified_ = bool(self.certificates_.certified(delta).mean() >= wanted)
+                if self.certified_ or n_bags == limit:
+                    return self
+                n_bags, self.warm_start = min(2 * n_bags, limit), True
+        finally:
+            self.set_params(n_estimators=given["n_estimators"], warm_start=given["warm_start"])
+
+    def oob_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return for each training row the mean over the bags that do not hold it.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The training rows, in the order of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            NaN for a row that every bag holds.
+        """
+        n = self._n_rows(X)
+        total, count = np.zeros((n, len(self.classes_))), np.zeros(n)
+        for number, proba in self._bag_probabilities(X):
+            free = np.ones(n, bool)
+            free[self.bags_[number]] = False
+            total[free] += proba[free]
+            count += free
+        with np.errstate(invalid="ignore"):
+            return np.asarray(total / count[:, None])
+
+    def oob_set(self, X: Any) -> NDArray[np.bool_]:
+        """Return the label set of each training row from the bags that do not hold it.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The training rows, in the order of the fit. It is an error when every bag holds one of them.
+
+        Returns
+        -------
+        bool ndarray of shape (n_samples, n_classes)
+        """
+        proba = self.oob_proba(X)
+        if np.isnan(proba).any():
+            row = int(np.flatnonzero(np.isnan(proba).any(axis=1))[0])
+            raise ValueError(f"every training row must be missing from some bag; got row {row} in all of them.")
+        return _validation.rule_mask(self._rule(), proba)
+
+    def oob_score(self, X: Any, y: Any) -> float:
+        """Return the accuracy of the most probable label from the bags that do not hold the row.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+            The training rows and labels, in the order of the fit.
+
+        Returns
+        -------
+        float
+            Over the rows that some bag does not hold.
+        """
+        proba = self.oob_proba(X)
+        known = ~np.isnan(proba).any(axis=1)
+        predicted = self.classes_[np.argmax(proba[known], axis=1)]
+        return float(np.mean(predicted == np.asarray(y)[known]))
+
+    @classmethod
+    def from_fitted(
+        cls,
+        fitted: Any,
+        *,
+        rows: Any = None,
+        n_samples: int | None = None,
+        classes: Any = None,
+        rule: Any = None,
+        epsilon: float = 0.05,
+    ) -> "StableClassifier":
+        """Adopt members that were trained elsewhere.
+
+        Sets, bag predictions and audits work as for bags of our own. How the bags were drawn is not known, or not known
+        to be a function of their rows alone (scikit-learn's forests and bagging hand rows outside the bag to the
+        learner with weight zero), so that guarantees and certificates are refused.
+
+        Parameters
+        ----------
+        fitted : RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier or list of classifiers
+            Fitted.
+        rows : list of integer arrays, optional
+            For a list: the training rows of each member.
+        n_samples : int, optional
+            For a list: the number of training rows.
+        classes : sequence of labels, optional
+            For a list: the label space; the default is every label that a member knows.
+        rule, epsilon
+            As in the constructor.
+
+        Returns
+        -------
+        StableClassifier
+            Fitted.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> import steadyset as ss
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = RandomForestClassifier(50, random_state=0).fit(X, y)
+        >>> adopted = ss.StableClassifier.from_fitted(forest)
+        >>> bool((adopted.predict_proba(X) - forest.predict_proba(X)).max() < 1e-12)
+        True
+        """
+        from steadyset import _adoption
+
+        members, bags, labels, template = _adoption.adopt(fitted, rows, n_samples, classes)
+        size = bags.bag_size if bags.bag_size is not None else 0.5
+        model = cls(template, len(members), max_samples=size, rule=rule, epsilon=epsilon)
+        model._rule()
+        model.groups_, model.bags_, model.bag_size_, model.classes_ = members, bags, bags.bag_size, labels
+        model.seed_ = None
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(model, name, getattr(fitted, name))
+        return model
+
+    @cached_property
+    def estimators_(self) -> list[Any]:
+        """The fitted estimators, one a bag."""
+        if "groups_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} is not fitted yet and has no estimators_.")
+        return [member for group in self.groups_ for member in group.members()]
+
+    @property
+    def estimators_samples_(self) -> list[NDArray[np.intp]]:
+        """The rows of each bag."""
+        check_is_fitted(self)
+        return list(self.bags_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "groups_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._learner())
+        tags.input_tags = replace(inner.input_tags, pairwise=False)
+        return tags
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return how metadata is routed: `sample_ids` stays here, the rest goes to the base estimator's fit.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self._learner(), method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        )
+
+    def _learner(self) -> Any:
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    def _rule(self) -> Any:
+        if self.rule is None:
+            return InflatedArgmax(self.epsilon)
+        if not callable(self.rule):
+            raise TypeError(f"rule must be a rule object or a callable; got {_validation.shown(self.rule)}.")
+        return self.rule
+
+    def _inputs(self, X: Any, y: Any, sample_ids: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
+        self._rule()
+        _validation.count(self.n_estimators, "n_estimators")
+        data = _fit_inputs.check(self, X, y, sample_ids, sample_weight, fit_params)
+        kind = "bootstrap" if self.bootstrap else "subbagging"
+        return replace(
+            data, bag_size=_validation.resolve_bag_size(self.max_samples, data.n_samples, kind, "max_samples")
+        )
+
+    def _fresh_seed(self, data: Any) -> int:
+        seed = _fit_inputs.seed_from(self.random_state)
+        if self.random_state is None and self.checkpoint is not None:
+            return _checkpoint.kept_seed(self.checkpoint, self._fingerprint(data, None), seed)
+        return seed
+
+    def _draw(self, data: Any, seed: int) -> Bags:
+        kind: Any = "bootstrap" if self.bootstrap else "subbagging"
+        return draw_bags(data.n_samples, self.n_estimators, data.bag_size, kind, seed, data.sample_ids)
+
+    def _fingerprint(self, data: Any, seed: int | None, *more: Any) -> str:
+        parts = (
+            data.X,
+            data.codes,
+            data.classes,
+            data.sample_ids,
+            data.fit_params,
+            data.bag_size,
+            self.bootstrap,
+            seed,
+        )
+        return _checkpoint.fingerprint(self._learner(), *parts, *more)
+
+    def _task(self, data: Any, bags: Bags, seed: int, X_eval: Any = None) -> _training.Task:
+        folder = None
+        if self.checkpoint is not None:
+            folder = _checkpoint.open_folder(self.checkpoint, self._fingerprint(data, seed, X_eval))
+        return _training.Task(self._learner(), data.X, data.codes, len(data.classes), data.fit_params, X_eval, folder)
+
+    def _run(self, task: _training.Task, bags: Bags, seed: int, done: int = 0) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """Yield (bag numbers, what is kept of the group): what the checkpoint has, then what is trained now."""
+        wanted = range(done, len(bags))
+        left = set(wanted)
+        with bag_progress(self, len(wanted), self.verbose) as advance:
+            if task.folder is not None:
+                for numbers, kept in _checkpoint.finished(task.folder, wanted, arrays=task.X_eval is not None):
+                    left.difference_update(numbers)
+                    advance(len(numbers))
+                    yield numbers, kept
+            if left:
+                seed_of = partial(_training.learner_seed, seed)
+                for numbers, kept in _training.train(task, bags, sorted(left), seed_of, self.n_jobs):
+                    advance(len(numbers))
+                    yield numbers, kept
+
+    def _bag_probabilities(self, X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield (bag number, its probabilities at X) in the order of the bags."""
+        check_is_fitted(self)
+        points = validate_data(self, _fit_inputs.as_rows(X), skip_check_array=True, reset=False)
+        ready: dict[int, NDArray[Any]] = {}
+        following = 0
+        for group, proba in zip(self.groups_, _training.predict_each(self.groups_, points, self.n_jobs), strict=True):
+            ready.update(zip(group.numbers, proba, strict=True))
+            while following in ready:
+                yield following, ready.pop(following)
+                following += 1
+
+    def _n_rows(self, X: Any) -> int:
+        check_is_fitted(self)
+        rows = _fit_inputs.as_rows(X)
+        if rows.shape[0] != self.bags_.n_samples:
+            raise ValueError(
+                f"X must be the {self.bags_.n_samples} training rows in the order of the fit; got {rows.shape[0]} rows."
+            )
+        return self.bags_.n_samples
+
+
+def _with_epsilon(rule: Any, epsilon: float | None) -> Any:
+    if is_dataclass(rule) and not isinstance(rule, type) and "epsilon" in {f.name for f in fields(rule)}:
+        return replace(rule, epsilon=epsilon)
+    return InflatedArgmax(epsilon)  # type: ignore[arg-type]

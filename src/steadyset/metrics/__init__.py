@@ -1,0 +1,50 @@
+"""What is measured of label sets.
+
+Label sets are bool masks of shape (n_samples, n_classes). `y_true` holds the user's own labels where `classes` names
+the columns, else column numbers. Every score is a float that carries its standard error.
+
+Examples
+--------
+>>> import numpy as np
+>>> import steadyset as ss
+>>> sets = np.array([[True, False], [True, True], [False, True]])
+>>> score = ss.metrics.coverage_score(["cat", "dog", "cat"], sets, classes=["cat", "dog"])
+>>> print(f"{score:.3f} ({score.standard_error:.3f})")
+0.667 (0.272)
+"""
+
+from steadyset.metrics._conflicts import conflict_rate
+from steadyset.metrics._estimate import Estimate
+from steadyset.metrics._inflation import superfluous_inflation
+from steadyset.metrics._report import Report
+from steadyset.metrics._scorers import SCORERS, SetScorer, make_set_scorer
+from steadyset.metrics._scores import (
+    correct_single_score,
+    coverage_score,
+    mean_set_size,
+    u65_score,
+    u80_score,
+    utility_score,
+)
+from steadyset.metrics._set_report import set_report
+from steadyset.metrics._views import by_class, by_pair, by_size
+
+__all__ = [
+    "SCORERS",
+    "Estimate",
+    "Report",
+    "SetScorer",
+    "by_class",
+    "by_pair",
+    "by_size",
+    "conflict_rate",
+    "correct_single_score",
+    "coverage_score",
+    "make_set_scorer",
+    "mean_set_size",
+    "set_report",
+    "superfluous_inflation",
+    "u65_score",
+    "u80_score",
+    "utility_score",
+]

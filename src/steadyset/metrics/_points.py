@@ -1,0 +1,46 @@
+"""Label sets beside the true labels."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset import _validation_sets
+
+
+@dataclass(frozen=True)
+class Points:
+    """Checked label sets, the column of each true label, and weights."""
+
+    sets: NDArray[np.bool_]
+    columns: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether each set holds the true label."""
+        return self.sets[np.arange(len(self.sets)), self.columns]
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """The number of labels in each set."""
+        sizes: NDArray[np.intp] = np.count_nonzero(self.sets, axis=1)
+        return sizes
+
+    @property
+    def correct_single(self) -> NDArray[np.bool_]:
+        """Whether each set is the true label alone."""
+        return self.covered & np.equal(self.sizes, 1)
+
+    def utilities(self, utility: tuple[float, float]) -> NDArray[np.float64]:
+        """Return u(l, S) = 1{l in S} (alpha/|S| - beta/|S|^2); no set may be empty."""
+        alpha, beta = utility
+        return np.where(self.covered, alpha / self.sizes - beta / self.sizes**2, 0.0)
+
+
+def points(y_true: Any, sets: Any, classes: Any, sample_weight: Any) -> Points:
+    """Check label sets against true labels."""
+    mask = _validation_sets.sample_sets(sets)
+    columns = _validation_sets.label_columns(y_true, len(mask), mask.shape[1], classes)
+    return Points(mask, columns, _validation_sets.sample_weights(sample_weight, len(mask)))

@@ -1,0 +1,1 @@
+"""The paper's figures and tables, one module each: numbers as JSON beside the pictures."""

@@ -1,0 +1,39 @@
+"""Figures as files, with their numbers beside them."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steadyset import _optional
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# No dates and no random ids, so that the same numbers give the same files.
+_FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"dpi": 200},
+    "pdf": {"metadata": {"CreationDate": None}},
+    "svg": {"metadata": {"Date": None}},
+}
+
+
+def new_figure(size: tuple[float, float]) -> "Figure":
+    """Return a figure that belongs to no window."""
+    figure: Figure = _optional.require("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
+    return figure
+
+
+def save(figure: "Figure", numbers: Mapping[str, Any], folder: str | Path, name: str) -> tuple[Path, ...]:
+    """Write the figure as PNG, PDF and SVG and the numbers as JSON; return the files."""
+    matplotlib = _optional.require("matplotlib", "plot")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    with matplotlib.rc_context({"svg.hashsalt": name}):
+        for kind, options in _FORMATS.items():
+            files.append(folder / f"{name}.{kind}")
+            figure.savefig(files[-1], **options)
+    files.append(folder / f"{name}.json")
+    files[-1].write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    return tuple(files)

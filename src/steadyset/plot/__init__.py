@@ -1,0 +1,52 @@
+"""Pictures of label sets and of their stability (needs matplotlib).
+
+Every function draws into `ax`, or into a new figure, and returns the Axes. The numbers behind a picture come from the
+function of the same name with ``compute_`` in front, which needs no matplotlib and returns frozen objects.
+
+Examples
+--------
+>>> import steadyset as ss
+>>> ax = ss.plot.simplex_regions(ss.InflatedArgmax(0.3))
+>>> ss.plot.compute_set_size_histogram([[True, False], [True, True]]).sizes
+(1, 2)
+"""
+
+from steadyset.plot._ambiguity import Ambiguity, ambiguity_matrix, compute_ambiguity_matrix
+from steadyset.plot._bag_size import BagSizeTradeoff, bag_size_tradeoff, compute_bag_size_tradeoff
+from steadyset.plot._epsilon import EpsilonTradeoff, compute_epsilon_tradeoff, epsilon_tradeoff
+from steadyset.plot._histogram import SizeHistogram, compute_set_size_histogram, set_size_histogram
+from steadyset.plot._images import plot_sets
+from steadyset.plot._influence import RowInfluence, compute_influence, influence
+from steadyset.plot._set_size import SetSizes, compute_set_size_by_classes, set_size_by_classes
+from steadyset.plot._simplex import Edge, Region, SimplexRegions, compute_simplex_regions, simplex_regions
+from steadyset.plot._survival import SurvivalCurve, compute_survival_curve, survival_curve
+
+__all__ = [
+    "Ambiguity",
+    "BagSizeTradeoff",
+    "Edge",
+    "EpsilonTradeoff",
+    "Region",
+    "RowInfluence",
+    "SetSizes",
+    "SimplexRegions",
+    "SizeHistogram",
+    "SurvivalCurve",
+    "ambiguity_matrix",
+    "bag_size_tradeoff",
+    "compute_ambiguity_matrix",
+    "compute_bag_size_tradeoff",
+    "compute_epsilon_tradeoff",
+    "compute_influence",
+    "compute_set_size_by_classes",
+    "compute_set_size_histogram",
+    "compute_simplex_regions",
+    "compute_survival_curve",
+    "epsilon_tradeoff",
+    "influence",
+    "plot_sets",
+    "set_size_by_classes",
+    "set_size_histogram",
+    "simplex_regions",
+    "survival_curve",
+]

@@ -1,0 +1,53 @@
+"""Colours, lines and axes that all pictures share."""
+
+from typing import TYPE_CHECKING, Any
+
+from steadyset import _optional
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The Okabe-Ito colours, which stay apart for colour-blind readers; blue first, black last.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Lines, markers and hatches differ too, so that a print without colour can be read.
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def axes(ax: "Axes | None", size: tuple[float, float] = (6.0, 4.0)) -> "Axes":
+    """Return the axes to draw into: those given, else those of a new figure."""
+    pyplot = _optional.require("matplotlib.pyplot", "plot")
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    found: Axes = ax
+    return found
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Return colour and dashes of the n-th line."""
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": LINES[number % len(LINES)], "linewidth": 2}
+
+
+def open_frame(ax: "Axes") -> None:
+    """Leave out the frame's top and right, and lay a light grid under the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(visible=True, color="#DDDDDD", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def right_scale(ax: "Axes", label: str, number: int) -> "Axes":
+    """Return axes with a scale of their own on the right, in the colour of their one line."""
+    right: Axes = ax.twinx()
+    colour = COLOURS[number]
+    right.set_ylabel(label, color=colour)
+    right.tick_params(axis="y", colors=colour)
+    right.spines["top"].set_visible(False)
+    right.spines["right"].set_color(colour)
+    return right
+
+
+def shared_legend(ax: "Axes", right: "Axes") -> None:
+    """Put one legend for both scales above the picture."""
+    handles, labels = (a + b for a, b in zip(*(x.get_legend_handles_labels() for x in (ax, right)), strict=True))
+    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)

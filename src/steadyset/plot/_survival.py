@@ -1,0 +1,106 @@
+"""How many points are how unstable."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset import _validation, _validation_sets
+from steadyset.plot import _style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class SurvivalCurve:
+    """The share of points whose instability exceeds each threshold: a step function.
+
+    Parameters
+    ----------
+    name : str
+        What was audited.
+    thresholds, shares : arrays
+        From `thresholds[k]` up to the next threshold, `shares[k]` of the points exceed it. The first threshold is 0,
+        the last share 0.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> curve = ss.plot.compute_survival_curve({"argmax": [0.0, 0.5, 0.5, 0.9]})[0]
+    >>> curve.thresholds, curve.shares
+    (array([0. , 0.5, 0.9]), array([0.75, 0.25, 0.  ]))
+    """
+
+    name: str
+    thresholds: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+def compute_survival_curve(audits: Any) -> tuple[SurvivalCurve, ...]:
+    """Work out the share of points that exceed each level of instability.
+
+    Parameters
+    ----------
+    audits : mapping from names to audits or arrays
+        Objects with an `instability` for each point, such as a StabilityAudit, or plain arrays of them.
+
+    Returns
+    -------
+    tuple of SurvivalCurve
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> [curve.name for curve in ss.plot.compute_survival_curve({"a": [0.1], "b": [0.0]})]
+    ['a', 'b']
+    """
+    if not isinstance(audits, Mapping) or not audits:
+        raise TypeError(f"audits must be a mapping from names to audits or arrays; got {_validation.shown(audits)}.")
+    curves = []
+    for name, audit in audits.items():
+        values = _validation_sets.instabilities(getattr(audit, "instability", audit))
+        thresholds = np.union1d([0.0], values)
+        above = len(values) - np.searchsorted(np.sort(values), thresholds, side="right")
+        curves.append(SurvivalCurve(str(name), thresholds, above / len(values)))
+    return tuple(curves)
+
+
+def survival_curve(audits: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the share of points whose instability exceeds delta, for every delta, on a log scale.
+
+    Parameters
+    ----------
+    audits : mapping from names to audits or arrays
+        Objects with an `instability` for each point, such as a StabilityAudit, or plain arrays of them.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure where it is None.
+
+    Returns
+    -------
+    matplotlib Axes
+        A curve without a point above 0 has no place on a log scale: its legend entry says so.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> ax = ss.plot.survival_curve({"argmax": [0.0, 0.5, 0.9], "inflated argmax": [0.0, 0.0, 0.0]})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['argmax', 'inflated argmax (0 at every point)']
+    """
+    curves = compute_survival_curve(audits)
+    ax = _style.axes(ax)
+    for number, curve in enumerate(curves):
+        style, label = _style.line_style(number), curve.name
+        if curve.shares[0] == 0:
+            label += " (0 at every point)"
+        ax.step([*curve.thresholds, 1.0], [*curve.shares, 0.0], where="post", label=label, **style)
+    ax.set_yscale("log", nonpositive="clip")
+    positive = [share for curve in curves for share in curve.shares if share > 0]
+    ax.set(xlim=(-0.01, 1.01), ylim=(0.5 * min(positive, default=0.1), 1.3))
+    ax.set(xlabel="instability $\\delta$", ylabel="share of points with $\\delta_j > \\delta$")
+    _style.open_frame(ax)
+    ax.legend(loc="best", frameon=True, framealpha=0.9, edgecolor="none")
+    return ax

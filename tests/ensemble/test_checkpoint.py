@@ -1,0 +1,248 @@
+"""Interrupted fits: real processes that are killed, disks that are full, and workers that die."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
+
+import steadyset as ss
+
+X, Y = load_iris(return_X_y=True)
+
+PROGRAM = """
+import sys, numpy as np, steadyset as ss
+from sklearn.datasets import load_digits
+from sklearn.tree import DecisionTreeClassifier
+X, y = load_digits(return_X_y=True)
+model = ss.StableClassifier(DecisionTreeClassifier(), 60, random_state=4, n_jobs={n_jobs}, checkpoint=sys.argv[1])
+print("start", flush=True)
+if {stream}:
+    proba = model.fit_predict_bags(X, y, X[:100]).proba
+else:
+    proba = model.fit(X, y).bag_predictions(X[:100]).proba
+np.save(sys.argv[2], proba)
+"""
+
+
+def run(folder, out, *, kill_after=None, n_jobs=1, stream=False):
+    """Run the fit in a process of its own; kill -9 its whole group after so many seconds of work."""
+    program = PROGRAM.format(n_jobs=n_jobs, stream=stream)
+    command = [sys.executable, "-c", program, str(folder), str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True, text=True) as process:
+        assert process.stdout.readline() == "start\n"
+        if kill_after is None:
+            assert process.wait() == 0
+            return
+        time.sleep(kill_after)
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize("stream", [False, True])
+def test_killed_at_random_moments_and_continued(tmp_path, full_trials, stream):
+    """kill -9 at uniformly random moments of the fit, then the same call again: the same bits, no bag lost."""
+    run(tmp_path / "straight", tmp_path / "straight.npy", stream=stream)
+    start = time.perf_counter()
+    run(tmp_path / "timed", tmp_path / "timed.npy", stream=stream)
+    length = time.perf_counter() - start
+    expected = np.load(tmp_path / "straight.npy")
+    moments = random.Random(1)
+    for trial in range(20 if full_trials else 3):
+        folder = tmp_path / f"killed-{trial}"
+        run(folder, tmp_path / "killed.npy", kill_after=moments.uniform(0, length), stream=stream, n_jobs=1 + trial % 2)
+        done = {path.name: path.stat().st_mtime_ns for path in folder.glob("*/bags-*")}
+        run(folder, tmp_path / f"resumed-{trial}.npy", stream=stream)
+        assert np.array_equal(np.load(tmp_path / f"resumed-{trial}.npy"), expected)
+        after = {path.name: path.stat().st_mtime_ns for path in folder.glob("*/bags-*")}
+        assert len(after) == 60
+        assert all(after[name] == when for name, when in done.items()), "a finished bag was trained again"
+        shutil.rmtree(folder)
+
+
+class FailsAfter(DecisionTreeClassifier):
+    """Raises on bags that hold a given row."""
+
+    def fit(self, X, y):
+        if np.any(np.all(X[0] == X, axis=1)) and Path(self.criterion_file()).exists() and X[:, 0].sum() > 438:
+            raise RuntimeError("this bag fails")
+        return super().fit(X, y)
+
+    @staticmethod
+    def criterion_file():
+        return os.environ.get("STEADYSET_TEST_FAIL", "/nonexistent")
+
+
+def test_one_failing_bag_loses_no_finished_bag(tmp_path, monkeypatch):
+    expected = ss.StableClassifier(FailsAfter(), 30, random_state=0).fit(X, Y).predict_proba(X)
+    trigger = tmp_path / "fail"
+    trigger.touch()
+    monkeypatch.setenv("STEADYSET_TEST_FAIL", str(trigger))
+    model = ss.StableClassifier(FailsAfter(), 30, random_state=0, checkpoint=tmp_path / "c")
+    with pytest.raises(RuntimeError, match=r"bag \d+ \(learner seed \d+\) failed: this bag fails"):
+        model.fit(X, Y)
+    finished = list((tmp_path / "c").glob("*/bags-*"))
+    trigger.unlink()
+    assert np.array_equal(model.fit(X, Y).predict_proba(X), expected)
+    assert len(finished) < len(list((tmp_path / "c").glob("*/bags-*"))) == 30
+
+
+def test_more_bags_use_the_same_checkpoint(tmp_path):
+    few = ss.StableClassifier(n_estimators=10, random_state=0, checkpoint=tmp_path).fit(X, Y)
+    before = sorted(path.stat().st_mtime_ns for path in tmp_path.glob("*/bags-*"))
+    many = ss.StableClassifier(n_estimators=15, random_state=0, n_jobs=2, epsilon=0.3, checkpoint=tmp_path).fit(X, Y)
+    assert len(list(tmp_path.iterdir())) == 1
+    after = sorted(path.stat().st_mtime_ns for path in tmp_path.glob("*/bags-*"))
+    assert len(after) == 15
+    assert after[:10] == before
+    assert np.array_equal(few.bag_predictions(X).proba, many.bag_predictions(X).proba[:10])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"random_state": 1},
+        {"max_samples": 0.4},
+        {"bootstrap": True},
+        {"estimator": DecisionTreeClassifier(max_depth=2)},
+        {"estimator": LogisticRegression(max_iter=500)},
+    ],
+    ids=str,
+)
+def test_another_configuration_has_another_folder(tmp_path, change):
+    ss.StableClassifier(n_estimators=3, random_state=0, checkpoint=tmp_path).fit(X, Y)
+    ss.StableClassifier(**{"n_estimators": 3, "random_state": 0, "checkpoint": tmp_path, **change}).fit(X, Y)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_other_data_has_another_folder(tmp_path):
+    for rows, labels, weights in ((X, Y, None), (X + 1, Y, None), (X, (Y + 1) % 3, None), (X, Y, np.ones(150))):
+        ss.StableClassifier(n_estimators=2, random_state=0, checkpoint=tmp_path).fit(
+            rows, labels, sample_weight=weights
+        )
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_clones_of_a_search_do_not_collide(tmp_path):
+    def search(checkpoint):
+        model = ss.StableClassifier(n_estimators=3, random_state=0, checkpoint=checkpoint)
+        return GridSearchCV(model, {"max_samples": [0.3, 0.6]}, cv=3, n_jobs=2).fit(X, Y).cv_results_["mean_test_score"]
+
+    assert np.array_equal(search(tmp_path), search(None))
+    assert len(list(tmp_path.iterdir())) == 7
+
+
+def test_without_random_state_the_checkpoint_keeps_the_seed(tmp_path):
+    model = ss.StableClassifier(n_estimators=5, checkpoint=tmp_path)
+    first = model.fit(X, Y).predict_proba(X)
+    assert np.array_equal(model.fit(X, Y).predict_proba(X), first)
+
+
+def test_damaged_files_are_trained_again(tmp_path):
+    model = ss.StableClassifier(n_estimators=8, random_state=0, checkpoint=tmp_path)
+    expected = model.fit(X, Y).predict_proba(X)
+    files = sorted(tmp_path.glob("*/bags-*"))
+    files[1].write_bytes(files[1].read_bytes()[:100])
+    files[2].write_bytes(b"")
+    files[3].write_text("nonsense")
+    (files[0].parent / "bags-x.joblib").write_text("foreign")
+    (files[0].parent / ".writing-abc").write_text("left over")
+    assert np.array_equal(model.fit(X, Y).predict_proba(X), expected)
+
+
+def test_a_full_disk_is_a_sentence_and_keeps_what_was_written(tmp_path):
+    """/dev/full refuses every write; here the folder fills up after a few bags."""
+    from steadyset import _checkpoint
+
+    written = []
+    true_fsync = os.fsync
+
+    def fsync(descriptor):
+        if len(written) == 4:
+            raise OSError(28, "No space left on device")
+        written.append(descriptor)
+        true_fsync(descriptor)
+
+    model = ss.StableClassifier(n_estimators=10, random_state=0, checkpoint=tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_checkpoint.os, "fsync", fsync)
+        with pytest.raises(OSError, match=r"checkpoint must have room for bag 4; got: .*No space left on device"):
+            model.fit(X, Y)
+    names = sorted(path.name for path in tmp_path.glob("*/*"))
+    assert names == [f"bags-{b:07}-{b:07}.joblib" for b in range(4)]
+    expected = ss.StableClassifier(n_estimators=10, random_state=0).fit(X, Y).predict_proba(X)
+    assert np.array_equal(model.fit(X, Y).predict_proba(X), expected)
+
+
+def test_ctrl_c_keeps_finished_bags(tmp_path):
+    program = PROGRAM.format(n_jobs=1, stream=False)
+    command = [sys.executable, "-c", program, str(tmp_path / "c"), str(tmp_path / "out.npy")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "start\n"
+        deadline = time.monotonic() + 30
+        while not list((tmp_path / "c").glob("*/bags-*")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in process.communicate(timeout=30)[1]
+    done = len(list((tmp_path / "c").glob("*/bags-*")))
+    assert 0 < done < 60
+    run(tmp_path / "c", tmp_path / "resumed.npy")
+    run(tmp_path / "straight", tmp_path / "straight.npy")
+    assert np.array_equal(np.load(tmp_path / "resumed.npy"), np.load(tmp_path / "straight.npy"))
+
+
+class SlowTree(ClassifierMixin, BaseEstimator):
+    """A tree that takes its time, so that a worker can be killed while it works."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        time.sleep(0.2)
+        self.tree_ = DecisionTreeClassifier(random_state=self.random_state).fit(X, y)
+        self.classes_ = self.tree_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.tree_.predict_proba(X)
+
+
+def test_a_dask_cluster_with_a_worker_killed(tmp_path):
+    """Two real worker processes, one killed -9 while it fits: the same bits as without a cluster."""
+    pytest.importorskip("distributed")
+    program = f"""
+import os, signal, sys, threading, time, warnings
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import joblib, numpy as np, steadyset as ss
+from distributed import Client, LocalCluster
+from test_checkpoint import SlowTree, X, Y
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    model = ss.StableClassifier(SlowTree(), 24, random_state=0, n_jobs=2)
+    expected = ss.StableClassifier(SlowTree(), 24, random_state=0).fit(X, Y).predict_proba(X)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        client.run(lambda path: sys.path.insert(0, path), {str(Path(__file__).parent)!r})
+        client.wait_for_workers(2)
+        victim = next(iter(client.run(os.getpid).values()))
+        threading.Timer(1.0, lambda: os.kill(victim, signal.SIGKILL)).start()
+        with joblib.parallel_config(backend="dask"):
+            got = model.fit(X, Y).predict_proba(X)
+    print(np.array_equal(got, expected))
+"""
+    script = tmp_path / "cluster.py"
+    script.write_text(program)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=240)
+    assert done.stdout.strip().endswith("True"), done.stderr[-3000:]

@@ -1,0 +1,30 @@
+"""scikit-learn's own checks."""
+
+import warnings
+
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import steadyset as ss
+
+# A weight of 2 doubles a row inside the bags that hold it; a row that stands twice is drawn twice as often. Weights go
+# to the learner and never into the draw, so that the two cannot agree.
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": "weights go to the learner, never into the draw of bags",
+    "check_sample_weight_equivalence_on_sparse_data": "weights go to the learner, never into the draw of bags",
+}
+
+
+@parametrize_with_checks(
+    [
+        ss.StableClassifier(n_estimators=10, random_state=0),
+        ss.StableClassifier(DecisionTreeClassifier(max_depth=5), n_estimators=10, random_state=0),
+        ss.StableClassifier(LogisticRegression(), n_estimators=10, random_state=0),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED,
+)
+def test_estimator_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)

@@ -1,0 +1,147 @@
+"""Everything that cannot work is refused with one sentence, before training where it can be known."""
+
+import numpy as np
+import pytest
+
+from steadyset import _native
+from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU
+
+RNG = np.random.default_rng(0)
+FLAT, IMAGES = RNG.normal(size=(20, 6)), RNG.normal(size=(20, 8, 8))
+LABELS = np.arange(20) % 3
+
+
+@pytest.mark.parametrize(
+    ("layers", "x", "message"),
+    [
+        ([], FLAT, r"layers must end with Linear\(\), whose outputs are the classes; got no layers"),
+        ([Linear(3), ReLU()], FLAT, r"layers must end with Linear\(\).* got ReLU\(\)"),
+        (5, FLAT, "layers must be a sequence of layers from steadyset.lanes; got 5"),
+        ([Linear, Linear()], FLAT, "layers must be a sequence of layers .* at position 0"),
+        ([Linear(), Linear()], FLAT, r"out_features of layers\[0\] must be a number"),
+        ([Linear(4)], FLAT, r"out_features of layers\[0\] must be None or 3, the number of classes; got 4"),
+        ([Linear(0), Linear()], FLAT, r"out_features of layers\[0\] must be a whole number that is at least 1; got 0"),
+        ([Linear(2.5), Linear()], FLAT, r"out_features of layers\[0\] must be a whole number .* got 2.5"),
+        ([Linear(2**40), Linear()], FLAT, r"out_features of layers\[0\]"),
+        ([Linear(2**30), Linear()], FLAT, r"layers\[0\] must have fewer than 2\^31 values and parameters"),
+        ([Conv2d(2, 3), Flatten(), Linear()], FLAT, r"layers\[0\] must take images.*got flat rows of 6 values"),
+        ([Conv2d(2, 9), Flatten(), Linear()], IMAGES, r"kernel_size of layers\[0\] must be at most .*8 x 8; got 9 x 9"),
+        ([Conv2d(2, (1, 2, 3)), Flatten(), Linear()], IMAGES, r"kernel_size of layers\[0\] must be a number or a pair"),
+        ([Conv2d(2, 0), Flatten(), Linear()], IMAGES, r"kernel_size of layers\[0\] must be a whole number"),
+        ([Conv2d(2, 3, -1), Flatten(), Linear()], IMAGES, r"padding of layers\[0\] must be a whole number .* got -1"),
+        ([Conv2d(2, 3), Linear()], IMAGES, r"layers\[1\] must come after Flatten\(\).*\(2, 6, 6\)"),
+        ([MaxPool2d(9), Flatten(), Linear()], IMAGES, r"kernel_size of layers\[0\] must be at most 8, .* got 9"),
+        (
+            [Conv2d(2, 3), ReLU(), MaxPool2d(7), Flatten(), Linear()],
+            IMAGES,
+            r"kernel_size of layers\[2\] must be at most 6",
+        ),
+        ([Flatten(), AvgPool2d(2), Linear()], IMAGES, r"layers\[1\] must take images"),
+        ([Dropout(1.0), Linear()], FLAT, r"p of layers\[0\] must be a number that is at least 0 and below 1; got 1.0"),
+        ([Dropout("half"), Linear()], FLAT, r"p of layers\[0\] must be a number"),
+    ],
+)
+def test_layers(layers, x, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        NetClassifier(layers).fit(x, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epochs": 0}, "epochs must be a whole number that is at least 1; got 0"),
+        ({"epochs": 2.0}, "epochs must be a whole number .* got 2.0"),
+        ({"batch_size": -3}, "batch_size must be a whole number that is at least 1; got -3"),
+        ({"learning_rate": -0.1}, "learning_rate must be a finite number that is at least 0; got -0.1"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a finite number that is at least 0; got nan"),
+        ({"learning_rate": "fast"}, "learning_rate must be a finite number that is at least 0; got 'fast'"),
+        ({"momentum": 1.0}, "momentum must be a number that is at least 0 and below 1; got 1.0"),
+        ({"nesterov": 1}, "nesterov must be True or False; got 1"),
+        ({"nesterov": True, "momentum": 0.0}, "nesterov needs optimizer=.sgd. and a momentum above 0"),
+        ({"weight_decay": float("inf")}, "weight_decay must be a finite number"),
+        ({"optimizer": "lbfgs"}, "optimizer must be .sgd. or .adam.; got 'lbfgs'"),
+        ({"schedule": "steps"}, "schedule must be None, .cosine., .linear. or 20 numbers.*got 'steps'"),
+        ({"schedule": [1, 2]}, "schedule must be .* got 2 numbers"),
+        ({"schedule": 3}, "schedule must be .* got 3"),
+        ({"scale": "big"}, "scale must be None, .minus_one_one. or .standard.; got 'big'"),
+        ({"scale": np.zeros(3)}, "scale must be None, .minus_one_one. or .standard."),
+        ({"random_state": -1}, r"random_state must be a whole number from 0 to 2\^64 - 1; got -1"),
+        ({"random_state": 2**64}, r"random_state must be a whole number from 0 to 2\^64 - 1"),
+    ],
+)
+def test_settings(settings, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        NetClassifier(**settings).fit(FLAT, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("bags", "seeds", "message"),
+    [
+        ([np.arange(3)], [1, 2], "seeds must hold one seed for each of the 1 bags; got 2"),
+        ([np.arange(3), np.arange(0)], [1, 2], "bag 1 must hold at least one row number"),
+        ([np.arange(3), np.array([0, 20])], [1, 2], "bag 1 must hold row numbers from 0 to 19; got 0 to 20"),
+        ([np.array([-1, 3])], [1], "bag 0 must hold row numbers from 0 to 19; got -1 to 3"),
+        ([np.array([0.5])], [1], "bag 0 must hold at least one row number"),
+        ([np.arange(3)], ["a"], r"seeds\[0\] must be a whole number from 0 to 2\^64 - 1; got 'a'"),
+    ],
+)
+def test_bags(bags, seeds, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        list(NetClassifier().fit_bags(FLAT, LABELS, bags, seeds))
+
+
+def test_labels_outside_the_given_classes():
+    with pytest.raises(ValueError, match="y must hold labels in classes only; got 2"):
+        NetClassifier().fit_bags(FLAT, LABELS, [np.arange(5)], [0], classes=[0, 1])
+    with pytest.raises(ValueError, match="classes must be different labels"):
+        NetClassifier().fit_bags(FLAT, LABELS, [np.arange(5)], [0], classes=[0, 1, 1, 2])
+
+
+def test_diverging_training_names_bag_seed_and_step():
+    bags = [np.arange(20)] * 6
+    wild = NetClassifier([Linear(8), ReLU(), Linear()], learning_rate=1e30, scale=None, batch_size=5)
+    with pytest.raises(
+        FloatingPointError, match=r"training of bag \d \(seed 4\d\) diverged, .* at step \d+: a smaller"
+    ):
+        list(wild.fit_bags(FLAT, LABELS, bags, range(40, 46)))
+
+
+def test_wrong_points_at_predict():
+    images = NetClassifier([Flatten(), Linear()], epochs=1).fit(IMAGES, LABELS)
+    with pytest.raises(ValueError, match=r"X must hold points of shape \(8, 8\), as in fit; got .* \(20, 8, 7\)"):
+        images.predict_proba(IMAGES[:, :, :7])
+    with pytest.raises(ValueError, match=r"X must hold points of shape \(8, 8\)"):
+        images.predict_proba(IMAGES.reshape(20, 64))
+    flat = NetClassifier([Linear()], epochs=1).fit(FLAT, LABELS)
+    with pytest.raises(ValueError, match="X has 5 features, but NetClassifier is expecting 6"):
+        flat.predict(FLAT[:, :5])
+    with pytest.raises(ValueError, match="dim 3"):
+        flat.predict(IMAGES)
+
+
+@pytest.mark.parametrize("x", [np.zeros((20, 2, 2, 2, 2)), np.zeros((20, 0, 3)), np.zeros(20)])
+def test_shapes_of_x(x):
+    with pytest.raises(ValueError, match=r"X|array"):
+        NetClassifier([Flatten(), Linear()]).fit(x, LABELS)
+
+
+def test_the_native_code_checks_for_itself():
+    network = _native.LanesNetwork.make(6, 1, 1, [("linear", 3, 0, 0, 0, 0.0)])
+    x, y = FLAT.astype(np.float32), LABELS.astype(np.int32)
+    out = np.empty((1, 20, 3))
+    weights = np.zeros((1, network.n_parameters), np.float32)
+    watch = _native.LanesWatch()
+    for bad in (
+        lambda: network.predict(x[:, :5].copy(), weights, None, None, 1.0, 0.0, out, 0, watch),
+        lambda: network.predict(x, weights[:, :-1].copy(), None, None, 1.0, 0.0, out, 0, watch),
+        lambda: network.predict(x, weights, None, None, 1.0, 0.0, out, 1, watch),
+        lambda: network.predict(x, weights, weights, None, 1.0, 0.0, out, 0, watch),
+        lambda: network.predict(x.astype(np.float64), weights, None, None, 1.0, 0.0, out, 0, watch),
+        lambda: network.train(x, y, [np.array([20])], [0], {}, watch),
+        lambda: _native.LanesNetwork.make(6, 1, 1, []),
+        lambda: _native.LanesNetwork.make(0, 1, 1, [("linear", 3, 0, 0, 0, 0.0)]),
+        lambda: _native.LanesNetwork.make(6, 1, 1, [("gru", 3, 0, 0, 0, 0.0)]),
+        lambda: _native.LanesNetwork.make(1, 3, 3, [("conv", 3, 4, 4, 0, 0.0), ("linear", 3, 0, 0, 0, 0.0)]),
+    ):
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            bad()

@@ -1,0 +1,114 @@
+"""NetClassifier as a scikit-learn estimator."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import steadyset as ss
+from steadyset import lanes
+from steadyset.lanes import Dropout, Linear, NetClassifier, ReLU, Tanh
+
+# Weights multiply the loss of a row; a row given twice is a different sequence of steps than a row with weight 2.
+WEIGHTS = {"check_sample_weight_equivalence_on_dense_data": "a row given twice is seen in two steps of the descent"}
+
+
+@parametrize_with_checks(
+    [
+        NetClassifier(),
+        NetClassifier([Linear()], optimizer="adam", learning_rate=0.05),
+        NetClassifier([Linear(16), Tanh(), Dropout(0.1), Linear()], schedule="cosine", nesterov=True),
+        ss.StableClassifier(NetClassifier(), n_estimators=10, random_state=0),
+    ],
+    expected_failed_checks=lambda _: WEIGHTS,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_every_public_name_is_documented_with_an_example():
+    for name in lanes.__all__:
+        assert ">>>" in getattr(lanes, name).__doc__, name
+    for owner in (lanes.NetClassifier, lanes.LaneGroup):
+        for name, method in vars(owner).items():
+            if not name.startswith("_") and callable(getattr(method, "__func__", method)):
+                assert getattr(owner, name).__doc__, name
+
+
+def test_weights_multiply_the_loss():
+    X, y = load_iris(return_X_y=True)
+    settings = {"scale": None, "random_state": 0, "epochs": 2, "momentum": 0.0}
+    doubled = NetClassifier(learning_rate=0.01, **settings).fit(X, y, sample_weight=np.full(150, 2.0))
+    faster = NetClassifier(learning_rate=0.02, **settings).fit(X, y)
+    np.testing.assert_allclose(doubled.parameters_, faster.parameters_, rtol=1e-5, atol=1e-6)
+    weights = (np.arange(150) % 3 > 0).astype(float)
+    wrong = np.where(weights > 0, y, (y + 1) % 3)
+    a, b = (NetClassifier(**settings).fit(X, labels, sample_weight=weights).parameters_ for labels in (y, wrong))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_works_in_a_grid_search_and_a_pipeline():
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(
+        NetClassifier(batch_size=16, random_state=0),
+        {"layers": [[Linear()], [Linear(8), ReLU(), Linear()]], "learning_rate": [0.02, 0.05]},
+        cv=3,
+        n_jobs=2,
+    )
+    assert search.fit(X, y).best_score_ > 0.9
+    pipeline = make_pipeline(StandardScaler(), NetClassifier(scale=None, random_state=0, learning_rate=0.05))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
+
+
+def test_the_same_random_state_gives_the_same_network_and_another_does_not():
+    X, y = load_iris(return_X_y=True)
+    a, b = (NetClassifier(random_state=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(a.parameters_, b.parameters_)
+    assert not np.array_equal(a.parameters_, NetClassifier(random_state=4).fit(X, y).parameters_)
+    state = np.random.RandomState(0)
+    c = NetClassifier(random_state=state).fit(X, y)
+    assert not np.array_equal(c.parameters_, NetClassifier(random_state=state).fit(X, y).parameters_)
+
+
+def test_fitting_leaves_the_arguments_and_global_state_alone():
+    X, y = load_iris(return_X_y=True)
+    layers = [Linear(4), ReLU(), Linear()]
+    net = NetClassifier(layers, random_state=0)
+    np.random.seed(1)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    net.fit(X, y)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    assert net.layers is layers
+    assert clone(net).layers == layers
+    assert copy.deepcopy(net).get_params() == net.get_params()
+
+
+def test_images_learn():
+    X, y = load_digits(return_X_y=True)
+    images = (X * 15).astype(np.uint8).reshape(-1, 8, 8)
+    layers = [lanes.Conv2d(8, 3, padding=1), ReLU(), lanes.MaxPool2d(2), lanes.Flatten(), Linear(32), ReLU(), Linear()]
+    net = NetClassifier(layers, epochs=10, scale="minus_one_one", learning_rate=0.02, random_state=0)
+    assert net.fit(images[:1400], y[:1400]).score(images[1400:], y[1400:]) > 0.9
+    four = NetClassifier(layers, epochs=10, scale="minus_one_one", learning_rate=0.02, random_state=0)
+    four.fit(images[:1400, None], y[:1400])
+    np.testing.assert_array_equal(four.parameters_, net.parameters_)
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "linear", [1.0, 0.0, 0.0]])
+def test_schedules_change_the_training(schedule):
+    X, y = load_iris(return_X_y=True)
+    plain = NetClassifier(epochs=3, random_state=0).fit(X, y).parameters_
+    assert not np.array_equal(NetClassifier(epochs=3, schedule=schedule, random_state=0).fit(X, y).parameters_, plain)
+
+
+def test_a_learning_rate_of_zero_changes_nothing():
+    X, y = load_iris(return_X_y=True)
+    one = NetClassifier(epochs=1, schedule=[0.0], random_state=0).fit(X, y)
+    two = NetClassifier(epochs=2, schedule=[0.0, 0.0], random_state=0).fit(X, y)
+    np.testing.assert_array_equal(one.parameters_, two.parameters_)

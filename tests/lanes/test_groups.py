@@ -1,0 +1,186 @@
+"""Groups of bags: the same bits whoever trains beside a bag, saved and loaded without pickle."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from steadyset import _native
+from steadyset.lanes import Conv2d, Dropout, Flatten, LaneGroup, Linear, MaxPool2d, NetClassifier, ReLU
+
+X, Y = load_digits(return_X_y=True)
+IMAGES = X.reshape(-1, 8, 8)[:400].astype(np.uint8)
+LAYERS = [Conv2d(4, 3), ReLU(), MaxPool2d(2), Flatten(), Dropout(0.2), Linear(11), ReLU(), Linear()]
+
+
+def net(**settings):
+    return NetClassifier(LAYERS, **{"epochs": 2, "batch_size": 7, **settings})
+
+
+def bags(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [np.sort(rng.choice(400, size=rng.integers(5, 120), replace=False)) for _ in range(count)]
+
+
+def parameters(groups):
+    return {n: member.parameters_ for group in groups for n, member in zip(group.numbers, group.members(), strict=True)}
+
+
+@pytest.mark.parametrize("scale", [None, "standard", "minus_one_one"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_bag_is_the_same_to_the_bit_in_any_company(isa, scale, optimizer):
+    rows, seeds = bags(19), [100 + b for b in range(19)]
+    learner = net(scale=scale, optimizer=optimizer, learning_rate=0.002)
+    together = parameters(learner.fit_bags(IMAGES, Y[:400], rows, seeds, n_jobs=1))
+    threaded = parameters(learner.fit_bags(IMAGES, Y[:400], rows, seeds, n_jobs=3))
+    turned = parameters(learner.fit_bags(IMAGES, Y[:400], rows[::-1], seeds[::-1]))
+    assert len(together) == 19
+    for b in range(19):
+        np.testing.assert_array_equal(together[b], threaded[b])
+        np.testing.assert_array_equal(together[b], turned[18 - b])
+    for b in (0, 7, 18):
+        (alone,) = learner.fit_bags(IMAGES, Y[:400], [rows[b]], [seeds[b]])
+        np.testing.assert_array_equal(together[b], alone.members()[0].parameters_)
+
+
+def test_a_member_equals_its_own_fit_and_its_refit():
+    rows = [np.arange(0, 100), np.arange(50, 200)]  # both hold all ten digits
+    (group,) = net().fit_bags(IMAGES, Y[:400], rows, [5, 2**64 - 1])
+    for member, mine, seed in zip(group.members(), rows, group.seeds, strict=True):
+        alone = net(random_state=seed).fit(IMAGES[mine], Y[mine])
+        np.testing.assert_array_equal(member.parameters_, alone.parameters_)
+        assert member.random_state == seed
+        again = member.fit(IMAGES[mine], Y[mine])
+        np.testing.assert_array_equal(again.parameters_, alone.parameters_)
+
+
+def test_rows_outside_a_bag_do_not_matter():
+    rows = bags(5)
+    before = parameters(net().fit_bags(IMAGES, Y[:400], rows, range(5)))
+    changed, labels = IMAGES.copy(), Y[:400].copy()
+    outside = np.setdiff1d(np.arange(400), rows[2])
+    changed[outside], labels[outside] = 255, 0
+    after = parameters(net().fit_bags(changed, labels, rows, range(5), classes=np.arange(10)))
+    np.testing.assert_array_equal(before[2], after[2])
+
+
+def test_instruction_sets_agree_closely():
+    results = []
+    for level in _native.isa_levels():
+        before = _native.isa()
+        _native.use_isa(level)
+        results.append(parameters(net(learning_rate=0.001).fit_bags(IMAGES, Y[:400], bags(3), range(3))))
+        _native.use_isa(before)
+    for low, high in pairwise(results):
+        for b in range(3):
+            assert np.abs(low[b] - high[b]).max() <= 1e-4 * np.abs(high[b]).max()
+
+
+def test_groups_predict_as_their_members_do(isa):
+    (first, second) = net().fit_bags(IMAGES, Y[:400], bags(18), range(18), n_jobs=2)
+    assert first.numbers == tuple(range(16))
+    assert second.numbers == (16, 17)
+    for group in (first, second):
+        proba = group.predict_proba(IMAGES[:101])
+        assert proba.shape == (len(group.numbers), 101, 10)
+        np.testing.assert_array_equal(proba, group.predict_proba(IMAGES[:101], n_jobs=2))
+        np.testing.assert_allclose(proba.sum(axis=2), 1, rtol=1e-12)
+        for row, member in zip(proba, group.members(), strict=True):
+            np.testing.assert_array_equal(row, member.predict_proba(IMAGES[:101]))
+
+
+def test_float_and_byte_images_agree():
+    byte = parameters(net(scale="minus_one_one").fit_bags(IMAGES, Y[:400], bags(2), [1, 2]))
+    floats = IMAGES.astype(np.float32) / 255
+    for b, values in parameters(net(scale="minus_one_one").fit_bags(floats, Y[:400], bags(2), [1, 2])).items():
+        np.testing.assert_allclose(values, byte[b], atol=1e-4)
+
+
+def test_one_row_bags_and_repeated_rows_train():
+    rows = [np.array([3]), np.array([4, 4, 4, 9]), np.arange(400)]
+    trained = parameters(net().fit_bags(IMAGES, Y[:400], rows, [0, 0, 0]))
+    assert all(np.isfinite(values).all() for values in trained.values())
+
+
+def test_labels_keep_the_order_of_the_given_classes():
+    names = np.array(["zero", "one"])[(Y[:400] % 2)]
+    (group,) = net().fit_bags(IMAGES, names, bags(1), [0], classes=["zero", "never", "one"])
+    assert group.predict_proba(IMAGES).shape == (1, 400, 3)
+    assert set(group.members()[0].predict(IMAGES)) <= {"zero", "one", "never"}
+    assert group.predict_proba(IMAGES)[0].argmax(axis=1).tolist().count(1) == 0
+
+
+def test_progress_is_told_by_group_and_epoch():
+    told = []
+    groups = net(epochs=3).fit_bags(IMAGES, Y[:400], bags(20), range(20), progress=lambda *what: told.append(what))
+    assert len(list(groups)) == 2
+    assert {epochs for _, _, epochs in told} == {3}
+    for numbers in (tuple(range(16)), tuple(range(16, 20))):
+        epochs = [epoch for which, epoch, _ in told if which == numbers]
+        assert epochs == sorted(set(epochs))
+        assert epochs[-1] == 3
+
+
+def test_an_abandoned_training_ends_its_threads():
+    import threading
+
+    groups = net(epochs=2000).fit_bags(
+        IMAGES, Y[:400], [np.arange(5)] * 16 + [np.arange(400)] * 64, range(80), n_jobs=2
+    )
+    next(groups)
+    assert any("steadyset-lanes" in thread.name for thread in threading.enumerate())
+    groups.close()
+    assert not any("steadyset-lanes" in thread.name for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("labels", [Y[:400], np.array([f"d{y}" for y in Y[:400]]), Y[:400] > 4])
+@pytest.mark.parametrize("scale", [None, "standard"])
+def test_saved_groups_come_back(tmp_path, labels, scale):
+    pytest.importorskip("safetensors")
+    (group,) = net(scale=scale, schedule=[1, 0.5]).fit_bags(IMAGES, labels, bags(5), range(5))
+    group.save(tmp_path / "here" / "deep")
+    back = LaneGroup.load(tmp_path / "here" / "deep")
+    assert (back.numbers, back.seeds) == (group.numbers, group.seeds)
+    np.testing.assert_array_equal(back.classes_, group.classes_)
+    np.testing.assert_array_equal(back.predict_proba(IMAGES), group.predict_proba(IMAGES))
+    member = back.members()[3]
+    np.testing.assert_array_equal(member.loss_curve_, group.members()[3].loss_curve_)
+    member.save(tmp_path / "one")
+    np.testing.assert_array_equal(NetClassifier.load(tmp_path / "one").predict(IMAGES), member.predict(IMAGES))
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["group.safetensors"]
+
+
+def test_damaged_files_are_refused_with_a_sentence(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    with pytest.raises(FileNotFoundError, match=r"folder must hold a saved group, the file group\.safetensors"):
+        LaneGroup.load(tmp_path)
+    (group,) = net().fit_bags(IMAGES, Y[:400], bags(1), [0])
+    group.save(tmp_path)
+    file = tmp_path / "group.safetensors"
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:100], whole[:-7], b"\x00" * 64):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match="folder must hold a group that steadyset saved"):
+            LaneGroup.load(tmp_path)
+    safetensors.save_file({"a": np.zeros(3, np.float32)}, file)
+    with pytest.raises(ValueError, match="folder must hold a group that steadyset saved"):
+        LaneGroup.load(tmp_path)
+
+
+def test_groups_and_members_pickle():
+    (group,) = net().fit_bags(IMAGES, Y[:400], bags(2), [0, 1])
+    for thing in (group, group.members()[1]):
+        copy = pickle.loads(pickle.dumps(thing))
+        np.testing.assert_array_equal(copy.predict_proba(IMAGES), thing.predict_proba(IMAGES))
+
+
+def test_standard_scaling_is_the_bags_own():
+    rows = bags(2)
+    (group,) = NetClassifier([Linear()], epochs=1).fit_bags(X[:400], Y[:400], rows, [0, 1])
+    from sklearn.preprocessing import StandardScaler
+
+    for member, mine in zip(group.members(), rows, strict=True):
+        expected = StandardScaler().fit(X[mine]).transform(X[:400])
+        np.testing.assert_allclose(member.scaled(X[:400]), expected, rtol=1e-4, atol=1e-5)

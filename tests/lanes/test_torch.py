@@ -1,0 +1,231 @@
+"""The trainer against PyTorch: equal weights, equal batches, each layer and optimizer in turn."""
+
+import numpy as np
+import pytest
+
+from steadyset import _native
+from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU, Tanh, lenet5
+from steadyset.lanes._plan import plan
+from steadyset.lanes._torch import sequential
+
+torch = pytest.importorskip("torch")
+
+NETS = {
+    "softmax regression": ((7,), [Linear()]),
+    "mlp": ((12,), [Linear(33), ReLU(), Linear(17), ReLU(), Linear()]),
+    "tanh": ((9,), [Linear(20), Tanh(), Linear()]),
+    "relu first": ((9,), [ReLU(), Linear(20), Tanh(), Linear()]),
+    "conv": ((2, 9, 8), [Conv2d(3, 3), Flatten(), Linear()]),
+    "conv relu": ((9, 8), [Conv2d(5, 3), ReLU(), Conv2d(3, 3), ReLU(), Flatten(), Linear()]),
+    "conv 5": ((2, 13, 12), [Conv2d(3, 5), Tanh(), Conv2d(2, 5), Flatten(), Linear()]),
+    "kernel 1": ((3, 5, 5), [Conv2d(4, 1), Tanh(), Conv2d(3, 1), Flatten(), Linear()]),
+    "kernel 2 x 7": ((1, 8, 20), [Conv2d(3, (2, 7)), Tanh(), Conv2d(2, (4, 8)), Flatten(), Linear()]),
+    "padding": ((2, 6, 7), [Conv2d(3, 3, padding=1), ReLU(), Conv2d(4, 5, padding=2), Tanh(), Flatten(), Linear()]),
+    "pad relu pad": ((6, 7), [Conv2d(3, 3, padding=3), Tanh(), ReLU(), Conv2d(2, 2, padding=1), Flatten(), Linear()]),
+    "max pool": ((1, 9, 11), [Conv2d(3, 2), MaxPool2d(2), Tanh(), Flatten(), Linear()]),
+    "max pool 3 after tanh": ((1, 11, 10), [Conv2d(3, 2), Tanh(), MaxPool2d(3), Conv2d(2, 2, 1), Flatten(), Linear()]),
+    "conv relu pool 3": ((1, 13, 12), [Conv2d(3, 3, 1), ReLU(), MaxPool2d(3), Conv2d(2, 2, 1), Flatten(), Linear()]),
+    "avg pool": ((1, 9, 11), [Conv2d(3, 2), Tanh(), AvgPool2d(2), Conv2d(4, 2, 1), AvgPool2d(3), Flatten(), Linear()]),
+    "pool first": ((2, 8, 8), [MaxPool2d(2), Conv2d(3, 3), ReLU(), Flatten(), Linear()]),
+    "lenet": ((28, 28), lenet5()),
+}
+RECIPES = {
+    "sgd": ({"learning_rate": 0.005, "momentum": 0.0}, lambda p: torch.optim.SGD(p, 0.005)),
+    "momentum": ({"learning_rate": 0.001, "momentum": 0.9}, lambda p: torch.optim.SGD(p, 0.001, momentum=0.9)),
+    "nesterov": (
+        {"learning_rate": 0.002, "momentum": 0.8, "nesterov": True, "weight_decay": 0.01},
+        lambda p: torch.optim.SGD(p, 0.002, momentum=0.8, nesterov=True, weight_decay=0.01),
+    ),
+    "adam": (
+        {"learning_rate": 0.001, "optimizer": "adam", "weight_decay": 0.01},
+        lambda p: torch.optim.Adam(p, 0.001, weight_decay=0.01),
+    ),
+}
+
+
+class Pair:
+    """The same network here and in PyTorch, on the same rows."""
+
+    def __init__(self, shape, layers, *, n=40, n_classes=3, batch_size=8, epochs=1, seed=0, **settings):
+        rng = np.random.default_rng(seed)
+        self.x = rng.normal(size=(n, *shape)).astype(np.float32)
+        self.y = rng.integers(n_classes, size=n).astype(np.int32)
+        self.layers, self.batch_size, self.epochs = tuple(layers), batch_size, epochs
+        self.plan = plan(layers, shape, n_classes)
+        self.network = self.plan.network()
+        self.start = self.network.initial(seed)
+        self.order = np.concatenate([rng.permutation(n) for _ in range(epochs)]).astype(np.int64)
+        settings = {"learning_rate": 0.0, "momentum": 0.0, **settings}
+        net = NetClassifier(layers, epochs=epochs, batch_size=batch_size, scale=None, **settings)
+        from steadyset.lanes._recipe import recipe
+
+        self.recipe = recipe(net, False)
+
+    def ours(self, masks=()):
+        rows = [np.arange(len(self.x))]
+        return self.network.train(
+            self.x, self.y, rows, [0], self.recipe, _native.LanesWatch(), self.start, [self.order], list(masks)
+        )
+
+    def probabilities(self, parameters):
+        out = np.empty((1, len(self.x), self.network.n_classes))
+        self.network.predict(self.x, parameters, None, None, 1.0, 0.0, out, 0, _native.LanesWatch())
+        return out[0]
+
+    def module(self, parameters):
+        return sequential(self.layers, self.plan.parameters, parameters[0]).train()
+
+    def inputs(self, rows):
+        shape = self.plan.input_shape if self.x.ndim > 2 else self.x.shape[1:]
+        return torch.from_numpy(self.x[rows].reshape(-1, *shape)), torch.from_numpy(self.y[rows]).long()
+
+    def batches(self):
+        for epoch in self.order.reshape(self.epochs, -1):
+            for first in range(0, len(epoch), self.batch_size):
+                yield epoch[first : first + self.batch_size]
+
+
+def gap(ours, reference):
+    return np.abs(ours - reference).max() / np.abs(reference).max()
+
+
+def flat(values):
+    return torch.cat([v.reshape(-1) for v in values]).detach().numpy()
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("n", [1, 5, 37])
+def test_outputs_and_gradients(name, n):
+    shape, layers = NETS[name]
+    pair = Pair(shape, layers, n=n, batch_size=n)
+    module = pair.module(pair.start)
+    inputs, labels = pair.inputs(pair.order)
+    torch.nn.functional.cross_entropy(module(inputs), labels).backward()
+    assert gap(pair.ours()["first_moments"][0], flat(p.grad for p in module.parameters())) <= 1e-5
+    expected = torch.softmax(module(pair.inputs(slice(None))[0]), 1).detach().numpy()
+    assert gap(pair.probabilities(pair.start), expected) <= 1e-5
+
+
+def trained_in_torch(pair, make_optimizer, dtype):
+    module = pair.module(pair.start).to(dtype)
+    optimizer = make_optimizer(module.parameters())
+    for rows in pair.batches():
+        inputs, labels = pair.inputs(rows)
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(module(inputs.to(dtype)), labels).backward()
+        optimizer.step()
+    return flat(module.parameters())
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("name", ["mlp", "padding", "avg pool", "lenet"])
+def test_weights_after_training(name, recipe):
+    # Where rounding moves a unit over the edge of its ReLU, or the winner of a pooling window, two good trainers part
+    # by up to 1e-2: so do float32 and float64 PyTorch, or PyTorch on one and on two threads. It is enough to stay with
+    # one of them, in one of two runs.
+    shape, layers = NETS[name]
+    settings, make_optimizer = RECIPES[recipe]
+    steps = 50 if recipe == "adam" else 500
+    gaps = []
+    for seed in range(2):
+        pair = Pair(shape, layers, n=39, batch_size=4, epochs=steps // 10, n_classes=10, seed=seed, **settings)
+        assert len(list(pair.batches())) == steps
+        ours = pair.ours()["parameters"][0]
+        reference = trained_in_torch(pair, make_optimizer, torch.float32)
+        assert gap(pair.start[0], reference) > 1e-2, "training must have moved the weights"
+        gaps.append(gap(ours, reference))
+        if gaps[-1] > 1e-3:
+            gaps[-1] = gap(ours, trained_in_torch(pair, make_optimizer, torch.float64))
+    assert min(gaps) <= 1e-3
+    assert max(gaps) <= 1e-2
+
+
+def test_dropout_with_the_same_masks():
+    shape, layers = (
+        (2, 6, 6),
+        (Dropout(0.25), Conv2d(4, 3), ReLU(), Dropout(0.5), Flatten(), Linear(9), Dropout(0.1), Linear()),
+    )
+    pair = Pair(shape, layers, n=11, batch_size=4)
+    rng = np.random.default_rng(5)
+    sizes = [72, 64, 9]
+    masks = rng.integers(2, size=(11, sum(sizes))).astype(np.uint8)
+    module = pair.module(pair.start)
+    module[0], module[3], module[6] = (torch.nn.Identity() for _ in range(3))
+    total = 0
+    seen = 0
+    for rows in pair.batches():
+        pieces = np.split(masks[seen : seen + len(rows)].astype(np.float32), np.cumsum(sizes)[:-1], axis=1)
+        seen += len(rows)
+        x, labels = pair.inputs(rows)
+        a, b, c = (torch.from_numpy(m / (1 - p)) for m, p in zip(pieces, (0.25, 0.5, 0.1), strict=True))
+        hidden = module[2](module[1](x * a.reshape(-1, 2, 6, 6))) * b.reshape(-1, 4, 4, 4)
+        logits = module[7](module[5](hidden.flatten(1)) * c)
+        module.zero_grad()
+        torch.nn.functional.cross_entropy(logits, labels).backward()
+        total = flat(p.grad for p in module.parameters())
+    # With learning rate and momentum 0 the first moments are the gradient of the last step.
+    assert gap(pair.ours([masks])["first_moments"][0], total) <= 1e-5
+
+
+def test_dropout_drops_its_share_and_keeps_the_mean():
+    pair = Pair((200,), [Dropout(0.3), Linear()], n=64, batch_size=64, n_classes=2)
+    pair.x[:] = 1
+    pair.y[:] = 0
+    pair.start[:] = (
+        0  # equal logits: every sample sends the same gradient, so its mean over samples counts the kept ones
+    )
+    gradient = pair.ours()["first_moments"][0][:200]
+    kept = -gradient / 0.5 * 0.7
+    assert abs(kept.mean() - 0.7) < 0.02  # 12,800 draws: standard error 0.004
+    assert kept.std() > 0.03  # and no feature shares its draws with another
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_finite_differences(name):
+    shape, layers = NETS[name]
+    pair = Pair(shape, layers, n=6, batch_size=6, seed=3)
+    gradient = pair.ours()["first_moments"][0].astype(np.float64)
+    rng = np.random.default_rng(1)
+
+    def loss(parameters):
+        proba = pair.probabilities(parameters.astype(np.float32)[None])
+        return -np.log(proba[np.arange(6), pair.y]).mean()
+
+    at = pair.start[0].astype(np.float64)
+    differences = []
+    for _ in range(4):
+        direction = rng.normal(size=at.size)
+        direction *= 5e-4 / np.abs(direction).max()
+        differences.append((loss(at + direction) - loss(at - direction)) / 2 - gradient @ direction)
+        scale = np.abs(gradient @ direction) + np.linalg.norm(gradient) * np.linalg.norm(direction) * 0.05
+        assert abs(differences[-1]) <= 0.05 * scale
+
+
+@pytest.mark.parametrize("name", ["lenet", "mlp", "padding"])
+def test_to_torch_gives_the_same_network(name):
+    shape, layers = NETS[name]
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(30, *shape)), rng.integers(4, size=30)
+    net = NetClassifier(layers, epochs=2, random_state=1).fit(x, y)
+    with torch.no_grad():
+        expected = torch.softmax(net.to_torch()(torch.from_numpy(net.scaled(x))), 1).numpy()
+    np.testing.assert_allclose(net.predict_proba(x), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_initial_weights_follow_pytorch_defaults():
+    network = plan(lenet5(), (28, 28), 10).network()
+    drawn = np.concatenate([network.initial(seed) for seed in range(200)])
+    module = sequential(tuple(lenet5()), plan(lenet5(), (28, 28), 10).parameters, drawn[0])
+    at = 0
+    for ours in module.state_dict().values():
+        part = drawn[:, at : at + ours.numel()]
+        at += ours.numel()
+        bound = np.abs(part).max()
+        layer = next(m for m in module if hasattr(m, "reset_parameters") and ours.shape[0] in m.weight.shape[:1])
+        layer.reset_parameters()
+        fan_in = layer.weight[0].numel()
+        assert bound <= 1 / np.sqrt(fan_in)
+        assert bound > 0.98 / np.sqrt(fan_in)
+        # Uniform: variance bound^2 / 3; at least 1,200 draws a tensor.
+        assert abs(part.var() * 3 * fan_in - 1) < 0.15
+        assert layer.weight.detach().abs().max() <= 1 / np.sqrt(fan_in) + 1e-6
