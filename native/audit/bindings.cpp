@@ -139,7 +139,7 @@ bool keeps_to_margin(RuleId id) {
 // Points [first, last), a few at a time: nearly all pairs in fixed point, the others by the definition.
 Problem screen_range(const Task& t, int64_t first, int64_t last, uint8_t* unsure) {
   int64_t n = t.n_classes, units = t.taken.n_units, together = std::clamp<int64_t>(kScreenColumns / n, 1, 16);
-  std::vector<uint8_t> leads(t.entries == nullptr ? 0 : static_cast<size_t>(last * n));
+  std::vector<uint8_t> leads(t.entries == nullptr ? 0 : static_cast<size_t>(last * n));  // in step with the points
   for (size_t i = static_cast<size_t>(first * n); i < leads.size(); ++i) leads[i] = t.entries[i] == 0;
   ScreenTask task = {t.values, t.taken, n, t.rule.a * std::sqrt(0.5), t.mean, t.set, leads.empty() ? nullptr : leads.data(),
                      t.shift, t.error, t.conflict, unsure, t.jaccard};
@@ -193,18 +193,23 @@ Problem audit_range(const Task& t, int64_t first, int64_t last) {
   return Problem::none;
 }
 
-// Runs work(first, last) over n things in multiples, without the GIL; throws when it cannot be done.
-template <class Work> void over(int64_t n, int threads, int64_t multiple, Work work) {
+// Runs work(first, last) over n things, a few at a time, without the GIL; throws when it cannot be done. Points differ in
+// what they cost, so that each thread takes the next few when it is done with the last.
+template <class Work> void over(int64_t n, int threads, int64_t few, Work work) {
   std::atomic<Problem> worst{Problem::none};
+  std::atomic<int64_t> next{0};
   {
     nb::gil_scoped_release released;
-    split(n, threads < 1 ? 1 : threads, multiple, [&](int64_t first, int64_t last) {
-      Problem problem = Problem::no_memory;
-      try {
-        problem = work(first, last);
-      } catch (const std::bad_alloc&) {
+    int64_t workers = std::clamp<int64_t>(threads, 1, (n + few - 1) / few + 1);
+    split(workers, static_cast<int>(workers), 1, [&](int64_t, int64_t) {
+      for (int64_t first; (first = next.fetch_add(few)) < n && worst == Problem::none;) {
+        Problem problem = Problem::no_memory;
+        try {
+          problem = work(first, std::min(first + few, n));
+        } catch (const std::bad_alloc&) {
+        }
+        if (problem != Problem::none) worst = problem;
       }
-      if (problem != Problem::none) worst = problem;
     });
   }
   if (worst == Problem::no_memory) throw std::bad_alloc();
@@ -300,7 +305,7 @@ void survey_points(nb::handle values, nb::handle mean, int64_t least, double bou
   require(wide->itemsize == 8 && wide.count() == points && calm->len == points, "the outputs must have one entry a point");
   require(least >= 1 && least <= bag_values.n_bags && classes >= 1, "least must lie between 1 and the number of bags");
   const AuditUnit& chosen = unit();
-  over(points, threads, 1, [&](int64_t first, int64_t last) {
+  over(points, threads, 16, [&](int64_t first, int64_t last) {
     return done(chosen.survey(bag_values, own.as<const double>(), classes, first, last, least, bound, wide.as<double>(),
                               calm.as<uint8_t>()));
   });

@@ -290,3 +290,16 @@ def test_a_rule_that_fails_on_a_leave_one_out_model_fails_before_long_work():
     mean = MADE.mean()
     with pytest.raises(ValueError, match="empty set"):
         ss.audit_bags(MADE, lambda p: (p > 0) & np.array_equal(p, mean), progress=lambda *_: pytest.fail("started"))
+
+
+def test_a_leave_one_out_mean_off_the_simplex_is_refused_with_a_sentence():
+    """float32 votes may sum to 1 within 1e-4, and rules on probabilities want their mean within 1e-6."""
+    bags = ss.draw_bags(6, 40, 3)
+    proba = np.full((40, 2, 2), 0.5, np.float32)
+    free = ~bags.holds(0)
+    proba[free, :, 0] += np.float32(8e-5)
+    proba[~free, :, 0] -= np.float32(8e-5 * free.sum() / (~free).sum())
+    made = ss.BagPredictions(proba, bags, "ab")
+    assert ss.audit_bags(made, ss.Argmax()).n_units == 6
+    with pytest.raises(ValueError, match=r"got a mean that does not sum to 1 within 1e-6\."):
+        ss.audit_bags(made, ss.MassThreshold(0.6))
