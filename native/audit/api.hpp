@@ -48,13 +48,10 @@ struct ScreenTask {
 };
 
 struct AuditUnit {
-  // Means of columns [first, last) over the bags of units [from, to), into out (to - from, last - first), summed in
-  // float64 as sum_bags does, to the bit. False when memory runs out.
-  bool (*means)(const BagValues& values, int64_t first, int64_t last, const TakenBags& taken, int64_t from, int64_t to,
-                double* out);
-  // Means of the given columns over the bags of some units, one after the other, as `means` gives them.
-  bool (*means_of_some)(const BagValues& values, int64_t first, int64_t last, const TakenBags& taken,
-                        const int64_t* units, int64_t n_units, double* out);
+  // Means of columns [first, last) over the bags of n units, into out (n, last - first), summed in float64 as sum_bags
+  // does, to the bit. False when memory runs out.
+  bool (*means)(const BagValues& values, int64_t first, int64_t last, const TakenBags& taken, const int64_t* units,
+                int64_t n, double* out);
   bool (*screen)(const ScreenTask& task, int64_t first, int64_t last);
   // For each point: spread = sum_b ||V_b - mean||^2, and whether every mean over at least `least` bags has the leading
   // label ahead of each other one by more than `bound`. False when memory runs out.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -94,7 +95,7 @@ class Solver {
     int64_t n = t.n_classes, found = static_cast<int64_t>(units.size());
     means.resize(static_cast<size_t>(found * n));
     sets.resize(means.size());
-    if (!unit().means_of_some(t.values, point * n, (point + 1) * n, t.taken, units.data(), found, means.data()))
+    if (!unit().means(t.values, point * n, (point + 1) * n, t.taken, units.data(), found, means.data()))
       return Problem::no_memory;
     Rows rows = rows_of(means.data(), found, n);
     Outcome outcome = selection().select(rows, t.rule, sets.data(), 0, found);
@@ -169,12 +170,14 @@ Problem audit_range(const Task& t, int64_t first, int64_t last) {
   int64_t n = t.n_classes, together = std::max<int64_t>(1, kTileColumns / n);
   std::vector<double> means(static_cast<size_t>(kTogether * together * n));
   std::vector<uint8_t> sets(t.set != nullptr ? means.size() : 0);
+  std::vector<int64_t> numbers(kTogether);
   for (int64_t point = first; point < last; point += together) {
     int64_t points = std::min(together, last - point);
     std::fill_n(t.error + point, points, 0x1p-23);  // shifts are floats
     for (int64_t from = 0; from < t.taken.n_units; from += kTogether) {
       int64_t units = std::min(kTogether, t.taken.n_units - from), pairs = units * points;
-      if (!chosen.means(t.values, point * n, (point + points) * n, t.taken, from, from + units, means.data()))
+      std::iota(numbers.begin(), numbers.end(), from);
+      if (!chosen.means(t.values, point * n, (point + points) * n, t.taken, numbers.data(), units, means.data()))
         return Problem::no_memory;
       if (t.set != nullptr) {
         Outcome outcome = selection().select(rows_of(means.data(), pairs, n), t.rule, sets.data(), 0, pairs);
@@ -274,9 +277,11 @@ void leave_out_means(nb::handle values, nb::handle patterns, nb::handle counts, 
   const AuditUnit& chosen = unit();
   over(columns, threads, kTileColumns, [&](int64_t first, int64_t last) {
     std::vector<double> part(static_cast<size_t>((to - from) * kTileColumns));
+    std::vector<int64_t> numbers(static_cast<size_t>(to - from));
+    std::iota(numbers.begin(), numbers.end(), from);
     for (int64_t c = first; c < last; c += kTileColumns) {
       int64_t end = std::min(c + kTileColumns, last), width = end - c;
-      if (!chosen.means(bag_values, c, end, taken, from, to, part.data())) return Problem::no_memory;
+      if (!chosen.means(bag_values, c, end, taken, numbers.data(), to - from, part.data())) return Problem::no_memory;
       for (int64_t i = 0; i < to - from; ++i)
         std::copy_n(part.data() + i * width, width, result.as<double>() + i * columns + c);
     }

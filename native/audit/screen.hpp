@@ -100,10 +100,10 @@ bool screen(const ScreenTask& t, int64_t first, int64_t last) {
   int64_t blocks = (in.n_bags + kPatternBags - 1) / kPatternBags, padded = blocks * kPatternBags, units = t.taken.n_units;
   double scale = 0x1p30;  // sums of all bags stay below 2^31
   while (scale * (1.001 * static_cast<double>(in.n_bags) + 1) >= 0x1p31) scale *= 0.5;
-  Tiles fixed_space, table_space, total_space, means_space, flags;
-  if (!fixed_space.reserve(static_cast<size_t>(tiles * padded) * 64) || !table_space.reserve(sizeof(Lookup)) ||
-      !total_space.reserve(static_cast<size_t>(tiles * kScreenUnits) * 64) ||
-      !means_space.reserve(static_cast<size_t>(n) * 64) || !flags.reserve(static_cast<size_t>(points)))
+  Space fixed_space, table_space, total_space, means_space, flags;
+  if (!fixed_space.reserve(tiles * padded * 64) || !table_space.reserve(sizeof(Lookup)) ||
+      !total_space.reserve(tiles * kScreenUnits * 64) ||
+      !means_space.reserve(n * 64) || !flags.reserve(points))
     return false;
   Sixteen* fixed = static_cast<Sixteen*>(fixed_space.data);
   Sixteen* totals = static_cast<Sixteen*>(total_space.data);

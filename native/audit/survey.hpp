@@ -45,8 +45,8 @@ template <class T>
 bool survey_of(const T* values, const BagValues& in, const double* mean, int64_t n_classes, int64_t first, int64_t last,
                int64_t least, double bound, double* spread, uint8_t* settled) {
   int64_t n = in.n_bags;
-  Tiles space;
-  if (!space.reserve(static_cast<size_t>(n) * static_cast<size_t>(n_classes) * sizeof(double))) return false;
+  Space space;
+  if (!space.reserve(n * n_classes * 8)) return false;
   double* votes = static_cast<double*>(space.data);  // (classes, bags)
   for (int64_t k = first; k < last; ++k) {
     const double* p = mean + k * n_classes;

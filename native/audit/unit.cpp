@@ -36,7 +36,7 @@ void compare(const Comparison& c, float* shift, uint8_t* conflict, int64_t strid
   }
 }
 
-const AuditUnit kUnit = {&means, &means_of_some, &screen, &survey, &compare};
+const AuditUnit kUnit = {&means, &screen, &survey, &compare};
 
 }  // namespace
 

@@ -9,7 +9,7 @@ from steadyset._audit_kernel import Chunk
 from steadyset._taken_bags import TakenBags
 from steadyset.stability_audit import SHIFT_LEVELS
 
-#: Conflicting pairs of a point and a unit that are kept, 12 bytes each; past it, those at the smallest epsilons go.
+#: Conflicting pairs of a point and a unit that are kept, 16 bytes each; past it, those at the smallest epsilons go.
 PAIR_LIMIT = 32_000_000
 
 
@@ -26,7 +26,7 @@ class Tally:
         self._influence = np.zeros(n_units, np.int64)
         self._score, self._point = np.zeros(n_units, np.float32), np.full(n_units, -1, np.int64)
         self._error = 0.0
-        self._pairs: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]] = []
+        self._pairs: list[tuple[NDArray[Any], ...]] = []  # points, units, last conflicts, shifts
         self._n_pairs, self._floor = 0, 0.0
 
     def add(self, chunk: Chunk) -> None:
@@ -37,10 +37,10 @@ class Tally:
             self._quantiles[point] = np.sort(chunk.shift[k])[ranks]
             if chunk.last_conflict is not None:
                 units = np.flatnonzero(chunk.last_conflict[k] >= self._floor)
-                self._keep(np.full(len(units), point), units, chunk.last_conflict[k][units])
+                self._keep(np.full(len(units), point), units, chunk.last_conflict[k][units], chunk.shift[k][units])
             elif chunk.conflict is not None:
                 units = np.flatnonzero(chunk.conflict[k])
-                self._keep(np.full(len(units), point), units, np.full(len(units), np.inf))
+                self._keep(np.full(len(units), point), units, np.full(len(units), np.inf), chunk.shift[k][units])
         self.done += len(chunk.points)
         self._error = max(self._error, float(chunk.shift_error.max(initial=0.0)))
         if chunk.conflict is not None:
@@ -48,24 +48,24 @@ class Tally:
             self._influence += chunk.conflict.sum(axis=0)
             self._jaccard[chunk.points] = chunk.jaccard
 
-    def add_model(self, unit: int, sets: NDArray[np.bool_], without: NDArray[np.bool_]) -> None:
-        """Add the sets of all points with one unit left out."""
+    def add_model(
+        self, unit: int, sets: NDArray[np.bool_], without: NDArray[np.bool_], moved: NDArray[np.float64]
+    ) -> None:
+        """Add the sets of all points with one unit left out, and by how much their probabilities moved."""
         both, either = (sets & without).sum(axis=1), (sets | without).sum(axis=1)
         conflict = both == 0
         self._conflicts += conflict
         self._influence[unit] = conflict.sum()
         self._jaccard += both / either
         points = np.flatnonzero(conflict)
-        self._keep(points, np.full(len(points), unit), np.full(len(points), np.inf))
+        shift = np.sqrt((moved[points] ** 2).sum(axis=1))
+        self._keep(points, np.full(len(points), unit), np.full(len(points), np.inf), shift)
 
     def results(self) -> dict[str, Any]:
         """Return the fields of a StabilityAudit that were counted."""
         n_points, n_units = len(self._settled), self._taken.n_units
-        points, units, last = (
-            (np.concatenate(part) for part in zip(*self._pairs, strict=True))
-            if self._pairs
-            else (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))
-        )
+        none = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0, np.float32))
+        points, units, last, shift = (np.concatenate(part) for part in zip(none, *self._pairs, strict=True))
         noise = self._taken.noise  # a standard error is sigma sqrt(noise)
         order = np.argsort(points, kind="stable")  # a foreign rule's pairs come unit by unit
         return {
@@ -79,10 +79,12 @@ class Tally:
             "row_influence": self._influence,
             "row_score": np.divide(self._score, np.sqrt(noise), out=np.zeros(n_units), where=noise > 0),
             "row_point": self._point,
+            "row_noise": noise,
             "row_tail": self._taken.tail,
             "pair_starts": np.searchsorted(points[order], np.arange(n_points + 1)).astype(np.int64),
             "pair_units": units[order],
             "pair_epsilons": last[order],
+            "pair_shifts": shift[order],
             "epsilon_floor": self._floor,
         }
 
@@ -94,20 +96,21 @@ class Tally:
             better = np.flatnonzero(scaled > self._score)
             self._score[better], self._point[better] = scaled[better], point
 
-    def _keep(self, points: NDArray[Any], units: NDArray[Any], last: NDArray[np.float64]) -> None:
+    def _keep(self, points: NDArray[Any], units: NDArray[Any], last: NDArray[np.float64], shift: NDArray[Any]) -> None:
         if self._floor == np.inf:
             return
         kept = last >= self._floor
-        self._pairs.append((points[kept].astype(np.int32), units[kept].astype(np.int32), last[kept]))
+        places = points[kept].astype(np.int32), units[kept].astype(np.int32)
+        self._pairs.append((*places, last[kept], shift[kept].astype(np.float32)))
         self._n_pairs += int(kept.sum())
         if self._n_pairs > PAIR_LIMIT:
             self._raise_floor()
 
     def _raise_floor(self) -> None:
         """Drop about half of the pairs, those whose conflict ends at the smallest epsilons; all, if there is none."""
-        everything = np.concatenate([last for _, _, last in self._pairs])
+        everything = np.concatenate([pairs[2] for pairs in self._pairs])
         middle = float(np.partition(everything, len(everything) // 2)[len(everything) // 2])
         self._floor = float(np.nextafter(middle, np.inf))
-        kept = [(last >= self._floor) & (self._floor < np.inf) for _, _, last in self._pairs]
-        self._pairs = [(p[k], u[k], last[k]) for (p, u, last), k in zip(self._pairs, kept, strict=True)]
-        self._n_pairs = sum(len(p) for p, _, _ in self._pairs)
+        kept = [(pairs[2] >= self._floor) & (self._floor < np.inf) for pairs in self._pairs]
+        self._pairs = [tuple(part[k] for part in pairs) for pairs, k in zip(self._pairs, kept, strict=True)]
+        self._n_pairs = sum(len(pairs[0]) for pairs in self._pairs)

@@ -51,9 +51,11 @@ def tally(
         "row_influence": influence,
         "row_score": np.zeros(n_units),
         "row_point": np.where(shifts.max(axis=1) > 0, shifts.argmax(axis=1), -1).astype(np.int64),
+        "row_noise": np.zeros(n_units),
         "row_tail": np.full(n_units, np.inf),  # a refit has no Monte Carlo error to compare with
         "pair_starts": np.searchsorted(points[order], np.arange(n_points + 1)).astype(np.int64),
         "pair_units": units[order].astype(np.int32),
         "pair_epsilons": last[order],
+        "pair_shifts": shifts[units, points][order],
         "epsilon_floor": 0.0,
     }

@@ -192,7 +192,7 @@ def _audit(
             progress(tally.done, total)
     if how.native is None:
         for number, model in _audit_kernel.models(predictions.proba, taken, threads):
-            tally.add_model(number, sets, how.apply(model))
+            tally.add_model(number, sets, how.apply(model), model - mean)
             if progress is not None:
                 progress(len(points) + number + 1, total)
     epsilon = None if not how.path or how.native is None else how.native[1]

@@ -64,9 +64,11 @@ class StabilityAudit:
         The point of that shift; -1 where there is none.
     row_tail : ndarray of shape (n_units,)
         At least 1: how much wider than a Gaussian's the bound on the tail of a unit's score is.
-    pair_starts, pair_units, pair_epsilons : ndarrays
-        For each point the units that make a conflict at some epsilon, and the largest such epsilon; infinity for rules
-        without one. Those of point k are at pair_starts[k] to pair_starts[k + 1].
+    row_noise : ndarray of shape (n_units,)
+        A shift has the Monte Carlo standard error sqrt(spread * row_noise).
+    pair_starts, pair_units, pair_epsilons, pair_shifts : ndarrays
+        For each point the units that make a conflict at some epsilon, the largest such epsilon (infinity for rules
+        without one) and the shift. Those of point k are at pair_starts[k] to pair_starts[k + 1].
     epsilon_floor : float
         Pairs with a smaller epsilon than this were too many to keep.
 
@@ -102,10 +104,12 @@ class StabilityAudit:
     row_influence: NDArray[np.int64]
     row_score: NDArray[np.float64]
     row_point: NDArray[np.int64]
+    row_noise: NDArray[np.float64]
     row_tail: NDArray[np.float64]
     pair_starts: NDArray[np.int64]
     pair_units: NDArray[np.int32]
     pair_epsilons: NDArray[np.float64]
+    pair_shifts: NDArray[np.float32]
     epsilon_floor: float
 
     @property
@@ -186,10 +190,7 @@ class StabilityAudit:
         """
         if epsilon is not None and self.epsilon is None:
             raise ValueError(f"epsilon is for the inflated argmax and the argmax; got an audit of {self.rule}.")
-        wanted = _validation.epsilon(epsilon) if epsilon is not None else self.epsilon or 0.0
-        self._require_kept(wanted)
-        kept = self.pair_epsilons >= wanted
-        points = np.repeat(np.arange(self.n_points), np.diff(self.pair_starts))
+        points, kept = self._conflicting(epsilon)
         return points[kept], self.pair_units[kept].astype(np.intp)
 
     def interval(
@@ -257,18 +258,19 @@ class StabilityAudit:
         ordered = np.argsort(-self.row_score, kind="stable")
         return ordered[(self.row_score > self.score_limit(alpha))[ordered]]
 
-    def to_frame(self, by: Literal["points", "rows"] = "points") -> Any:
-        """Return a pandas DataFrame with a line for each point, or for each row (group) left out.
+    def to_frame(self, by: Literal["points", "rows", "conflicts"] = "points") -> Any:
+        """Return a pandas DataFrame with a line for each point, each row (group) left out, or each conflict.
 
         Parameters
         ----------
-        by : {"points", "rows"}, default="points"
+        by : {"points", "rows", "conflicts"}, default="points"
+            "conflicts": which rows flip which points at the rule's epsilon, each shift with its standard error.
 
         Returns
         -------
         pandas.DataFrame
         """
-        _validation.choice(by, "by", ("points", "rows"))
+        _validation.choice(by, "by", ("points", "rows", "conflicts"))
         try:
             pandas = importlib.import_module("pandas")  # optional, and never imported but here
         except ImportError:
@@ -280,6 +282,16 @@ class StabilityAudit:
                 "score": self.row_score,
                 "score_limit": self.score_limit(),
                 "point": self.row_point,
+            }
+        elif by == "conflicts":
+            points, kept = self._conflicting(None)
+            units = self.pair_units[kept]
+            columns = {
+                "point": points[kept],
+                "left_out": self.left_out[units],
+                "shift": self.pair_shifts[kept],
+                "standard_error": np.sqrt(self.spread[points[kept]] * self.row_noise[units]),
+                "last_epsilon": self.pair_epsilons[kept],
             }
         else:
             quantiles = zip(SHIFT_LEVELS, self.shift_quantiles.T, strict=True)
@@ -368,10 +380,10 @@ class StabilityAudit:
     def _check_shapes(self) -> None:
         points, units = len(self.instability), len(self.left_out)
         per_point = (self.jaccard, self.max_shift, self.shift_quantiles, self.spread, self.settled)
-        per_unit = (self.row_influence, self.row_score, self.row_point, self.row_tail)
+        per_unit = (self.row_influence, self.row_score, self.row_point, self.row_noise, self.row_tail)
         fits = all(len(a) == points for a in per_point) and all(len(a) == units for a in per_unit)
         fits = fits and len(self.pair_starts) == points + 1 and int(self.pair_starts[-1]) == len(self.pair_units)
-        if not fits or len(self.pair_units) != len(self.pair_epsilons):
+        if not fits or not len(self.pair_units) == len(self.pair_epsilons) == len(self.pair_shifts):
             raise ValueError("folder must hold an audit whose arrays fit together; got one whose arrays do not.")
 
     def _count(self, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -379,6 +391,12 @@ class StabilityAudit:
         running = np.concatenate([[0], np.cumsum(kept)])
         counts: NDArray[np.int64] = running[self.pair_starts[1:]] - running[self.pair_starts[:-1]]
         return counts
+
+    def _conflicting(self, epsilon: float | None) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the point of each kept pair, and which pairs conflict at an epsilon, by default the rule's."""
+        wanted = _validation.epsilon(epsilon) if epsilon is not None else self.epsilon or 0.0
+        self._require_kept(wanted)
+        return np.repeat(np.arange(self.n_points), np.diff(self.pair_starts)), self.pair_epsilons >= wanted
 
     def _require_kept(self, epsilon: float) -> None:
         if self.epsilon is None and self.epsilon_floor > 0:

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from audit.problems import brute_force, predictions
 
 import steadyset as ss
+from audit.problems import brute_force, predictions
 from steadyset import _audit_kernel
 
 KINDS = ["smooth", "float32", "votes", "fractions", "near"]

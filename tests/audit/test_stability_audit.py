@@ -1,16 +1,17 @@
 """The result of an audit: intervals, influence, saving, words."""
 
 import dataclasses
+import itertools
 import json
 import sys
 import types
 
 import numpy as np
 import pytest
-from audit.problems import predictions
 from scipy import stats
 
 import steadyset as ss
+from audit.problems import predictions
 from steadyset import _audit_tally
 
 
@@ -216,6 +217,20 @@ def test_frames(monkeypatch):
     assert np.array_equal(rows["left_out"], audit.left_out)
 
 
+@pytest.mark.parametrize("rule", [ss.InflatedArgmax(0.005), lambda p: ss.inflated_argmax(p, 0.005)])
+def test_each_conflict_has_its_shift_and_standard_error(rule, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=dict))
+    made = predictions(np.random.default_rng(0), n=40, n_bags=80, n_points=12)
+    frame = ss.audit_bags(made, rule).to_frame(by="conflicts")
+    assert len(frame["point"]) > 20
+    spread = ((made.proba - made.mean()) ** 2).sum(axis=(0, 2)) / 79
+    for k, (point, row) in enumerate(zip(frame["point"], frame["left_out"], strict=True)):
+        moved = made.leave_one_out(int(row))[point] - made.mean()[point]
+        free = 80 - made.bags.counts[row]
+        assert np.isclose(frame["shift"][k], np.linalg.norm(moved), atol=1e-6)
+        assert np.isclose(frame["standard_error"][k], np.sqrt(spread[point] * (1 / free - 1 / 80)), rtol=1e-9)
+
+
 def test_the_result_is_frozen_and_says_what_it_measured():
     audit = audited(left_out=5, random_state=0)
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -230,7 +245,7 @@ def test_progress_reaches_the_total():
         seen = []
         audited(rule, progress=lambda done, total: seen.append((done, total)))  # noqa: B023
         assert seen[-1][0] == seen[-1][1]
-        assert all(one[0] < other[0] for one, other in zip(seen, seen[1:], strict=False))
+        assert all(one[0] < other[0] for one, other in itertools.pairwise(seen))
 
 
 MADE = predictions(np.random.default_rng(0), n=10, n_bags=20, n_points=4)
