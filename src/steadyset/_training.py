@@ -171,7 +171,9 @@ def _train_one(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Any:
 
 def fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Member:
     """Fit one bag on its own rows, indexed: zero weights would let the learner see the others."""
-    present, local = np.unique(task.codes[rows], return_inverse=True)
+    codes = task.codes[rows]
+    present = np.flatnonzero(np.bincount(codes, minlength=task.n_classes))
+    local = codes if len(present) == task.n_classes else np.searchsorted(present, codes)
     if len(present) == 1:  # many classifiers refuse a single class; there is nothing to learn
         only = DummyClassifier(strategy="most_frequent").fit([[0.0]], [0])
         return Member(only, present, task.n_classes, (bag,))
@@ -184,11 +186,21 @@ def fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Membe
 def seeded(estimator: Any, seed: int) -> Any:
     """Return a clone whose random states, its parts' included, are set from the seed."""
     copy = clone(estimator)
-    names = sorted(k for k in copy.get_params(deep=True) if k == "random_state" or k.endswith("__random_state"))
-    if names:
-        states = np.random.SeedSequence(seed).generate_state(len(names))
-        copy.set_params(**{name: int(state) for name, state in zip(names, states, strict=True)})
+    names = _random_states(copy)
+    states = np.random.SeedSequence(seed).generate_state(len(names)) if names else ()
+    for name, state in zip(names, states, strict=True):
+        if name == "random_state":
+            copy.random_state = int(state)  # as set_params would, without listing all parameters again
+        else:
+            copy.set_params(**{name: int(state)})
     return copy
+
+
+def _random_states(estimator: Any) -> list[str]:
+    parts = [v for v in vars(estimator).values() if hasattr(v, "get_params") or isinstance(v, list | tuple | dict)]
+    if not parts:  # a plain estimator: no need to list its parameters
+        return ["random_state"] if hasattr(estimator, "random_state") else []
+    return sorted(k for k in estimator.get_params(deep=True) if k == "random_state" or k.endswith("__random_state"))
 
 
 def _named(error: Exception, bag: int, seed: int) -> Exception:

@@ -14,17 +14,16 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from steadyset import _checkpoint, _fit_inputs, _training, _validation
+from steadyset._out_of_bag import OutOfBag
 from steadyset._progress import CallbackSupportMixin, bag_progress, with_callbacks
-from steadyset.audit import audit_bags
+from steadyset._self_audit import SelfAudit
 from steadyset.bags import Bags, draw_bags
-from steadyset.certificates import Certificates, anytime_alpha, certify
 from steadyset.guarantees import Guarantee, selection_stability
 from steadyset.predictions import BLOCK, BagPredictions
 from steadyset.selection import FixedMargin, InflatedArgmax
-from steadyset.stability_audit import StabilityAudit
 
 
-class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Bag a classifier and predict sets of labels that hold steady when a training row is dropped.
 
     Every bag's learner sees its own rows only. Probabilities are averaged over the bags, and a selection rule turns
@@ -300,157 +299,6 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             any_rule=not isinstance(rule, InflatedArgmax | FixedMargin),
         )
 
-    def audit(self, X: Any, rule: Any = None, **options: Any) -> StabilityAudit:
-        """Measure how many training rows turn each point's set into a disjoint one when left out, without refitting.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            The points to audit.
-        rule : rule object or callable, optional
-            Default: the model's own.
-        **options
-            Those of :func:`steadyset.audit_bags`.
-
-        Returns
-        -------
-        StabilityAudit
-        """
-        return audit_bags(self.bag_predictions(X), self._rule() if rule is None else rule, **options)
-
-    def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
-        """Prove what can be proved of the set of each point.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            The points.
-        alpha : float, default=0.05
-            The level of the probabilistic statements.
-
-        Returns
-        -------
-        Certificates
-        """
-        check_is_fitted(self)
-        return certify(self.bag_predictions(X), self._rule(), alpha)
-
-    def fit_until(
-        self,
-        X: Any,
-        y: Any,
-        X_eval: Any,
-        delta: float = 0.0,
-        alpha: float = 0.05,
-        max_estimators: int = 10_000,
-        *,
-        share: float = 1.0,
-        **fit_params: Any,
-    ) -> "StableClassifier":
-        """Double the bags until enough points are certified, then stop.
-
-        The first look is at `n_estimators` bags. At the k-th look the level is alpha / (k (k + 1)), so that the
-        certificates of the last look hold at level `alpha` however many looks there were.
-
-        Parameters
-        ----------
-        X, y : as in `fit`
-        X_eval : as in `fit`
-            The points to certify.
-        delta : float, default=0.0
-            A point is certified where at most this share of the rows can make a conflict (Theorem 4).
-        alpha : float, default=0.05
-        max_estimators : int, default=10_000
-            Stop at so many bags, certified or not.
-        share : float, default=1.0
-            The share of points that has to be certified.
-        **fit_params
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        self
-            With ``certificates_``, those of the last look, and ``certified_``, whether they reached `share`.
-        """
-        limit = _validation.count(max_estimators, "max_estimators")
-        wanted = _validation.real_number(share, "share", "a number above 0 and at most 1")
-        if not 0 < wanted <= 1:
-            raise ValueError(f"share must be a number above 0 and at most 1; got {share!r}.")
-        _validation.delta(delta)
-        given = self.get_params(deep=False)
-        n_bags = min(_validation.count(self.n_estimators, "n_estimators", 4), limit)
-        try:
-            look, self.warm_start = 0, given["warm_start"]
-            while True:
-                look += 1
-                self.set_params(n_estimators=n_bags).fit(X, y, **fit_params)
-                self.certificates_ = self.certify(X_eval, anytime_alpha(alpha, look))
-                self.certified_ = bool(self.certificates_.certified(delta).mean() >= wanted)
-                if self.certified_ or n_bags == limit:
-                    return self
-                n_bags, self.warm_start = min(2 * n_bags, limit), True
-        finally:
-            self.set_params(n_estimators=given["n_estimators"], warm_start=given["warm_start"])
-
-    def oob_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return for each training row the mean over the bags that do not hold it.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            The training rows, in the order of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            NaN for a row that every bag holds.
-        """
-        n = self._n_rows(X)
-        total, count = np.zeros((n, len(self.classes_))), np.zeros(n)
-        for number, proba in self._bag_probabilities(X):
-            free = np.ones(n, bool)
-            free[self.bags_[number]] = False
-            total[free] += proba[free]
-            count += free
-        with np.errstate(invalid="ignore"):
-            return np.asarray(total / count[:, None])
-
-    def oob_set(self, X: Any) -> NDArray[np.bool_]:
-        """Return the label set of each training row from the bags that do not hold it.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            The training rows, in the order of the fit. It is an error when every bag holds one of them.
-
-        Returns
-        -------
-        bool ndarray of shape (n_samples, n_classes)
-        """
-        proba = self.oob_proba(X)
-        if np.isnan(proba).any():
-            row = int(np.flatnonzero(np.isnan(proba).any(axis=1))[0])
-            raise ValueError(f"every training row must be missing from some bag; got row {row} in all of them.")
-        return _validation.rule_mask(self._rule(), proba)
-
-    def oob_score(self, X: Any, y: Any) -> float:
-        """Return the accuracy of the most probable label from the bags that do not hold the row.
-
-        Parameters
-        ----------
-        X, y : as in `fit`
-            The training rows and labels, in the order of the fit.
-
-        Returns
-        -------
-        float
-            Over the rows that some bag does not hold.
-        """
-        proba = self.oob_proba(X)
-        known = ~np.isnan(proba).any(axis=1)
-        predicted = self.classes_[np.argmax(proba[known], axis=1)]
-        return float(np.mean(predicted == np.asarray(y)[known]))
-
     @classmethod
     def from_fitted(
         cls,
@@ -620,15 +468,6 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             while following in ready:
                 yield following, ready.pop(following)
                 following += 1
-
-    def _n_rows(self, X: Any) -> int:
-        check_is_fitted(self)
-        rows = _fit_inputs.as_rows(X)
-        if rows.shape[0] != self.bags_.n_samples:
-            raise ValueError(
-                f"X must be the {self.bags_.n_samples} training rows in the order of the fit; got {rows.shape[0]} rows."
-            )
-        return self.bags_.n_samples
 
 
 def _with_epsilon(rule: Any, epsilon: float | None) -> Any:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from steadyset import _native
 from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU, Tanh, lenet5
@@ -30,11 +31,11 @@ NETS = {
     "lenet": ((28, 28), lenet5()),
 }
 RECIPES = {
-    "sgd": ({"learning_rate": 0.005, "momentum": 0.0}, lambda p: torch.optim.SGD(p, 0.005)),
+    "sgd": ({"learning_rate": 0.002, "momentum": 0.0}, lambda p: torch.optim.SGD(p, 0.002)),
     "momentum": ({"learning_rate": 0.001, "momentum": 0.9}, lambda p: torch.optim.SGD(p, 0.001, momentum=0.9)),
     "nesterov": (
-        {"learning_rate": 0.002, "momentum": 0.8, "nesterov": True, "weight_decay": 0.01},
-        lambda p: torch.optim.SGD(p, 0.002, momentum=0.8, nesterov=True, weight_decay=0.01),
+        {"learning_rate": 0.001, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01},
+        lambda p: torch.optim.SGD(p, 0.001, momentum=0.9, nesterov=True, weight_decay=0.01),
     ),
     "adam": (
         {"learning_rate": 0.001, "optimizer": "adam", "weight_decay": 0.01},
@@ -43,13 +44,26 @@ RECIPES = {
 }
 
 
+def digits(rows):
+    """Handwritten digits as images of 28 x 28 pixels from -1 to 1."""
+    pixels, labels = load_digits(return_X_y=True)
+    large = np.kron(pixels[rows].reshape(-1, 8, 8) / 8 - 1, np.ones((1, 3, 3)))
+    return np.pad(large, ((0, 0), (2, 2), (2, 2)), constant_values=-1).astype(np.float32), labels[rows].astype(np.int32)
+
+
 class Pair:
     """The same network here and in PyTorch, on the same rows."""
 
-    def __init__(self, shape, layers, *, n=40, n_classes=3, batch_size=8, epochs=1, seed=0, **settings):
+    def __init__(
+        self, shape, layers, *, n=40, n_classes=3, batch_size=8, epochs=1, seed=0, learnable=False, **settings
+    ):
         rng = np.random.default_rng(seed)
         self.x = rng.normal(size=(n, *shape)).astype(np.float32)
         self.y = rng.integers(n_classes, size=n).astype(np.int32)
+        if learnable:  # handwritten digits where the shape allows, else a pattern for each class, under noise
+            self.x = (0.3 * self.x + rng.normal(size=(n_classes, *shape))[self.y]).astype(np.float32)
+            if shape == (28, 28):
+                self.x, self.y = digits(rng.permutation(1797)[:n])
         self.layers, self.batch_size, self.epochs = tuple(layers), batch_size, epochs
         self.plan = plan(layers, shape, n_classes)
         self.network = self.plan.network()
@@ -109,35 +123,40 @@ def test_outputs_and_gradients(name, n):
 def trained_in_torch(pair, make_optimizer, dtype):
     module = pair.module(pair.start).to(dtype)
     optimizer = make_optimizer(module.parameters())
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # steps this small only wait for more
     for rows in pair.batches():
         inputs, labels = pair.inputs(rows)
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(module(inputs.to(dtype)), labels).backward()
         optimizer.step()
+    torch.set_num_threads(threads)
     return flat(module.parameters())
 
 
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", ["mlp", "padding", "avg pool", "lenet"])
-def test_weights_after_training(name, recipe):
-    # Where rounding moves a unit over the edge of its ReLU, or the winner of a pooling window, two good trainers part
-    # by up to 1e-2: so do float32 and float64 PyTorch, or PyTorch on one and on two threads. It is enough to stay with
-    # one of them, in one of two runs.
+def test_weights_after_training(name, recipe, seed):
+    """500 steps of SGD, 50 of Adam, from equal weights and on equal batches.
+
+    Once rounding moves a unit over the edge of its ReLU, two trainers part for good; float32 and float64 PyTorch do so
+    in about one run of twenty here. Where they have parted, float64 decides.
+    """
     shape, layers = NETS[name]
     settings, make_optimizer = RECIPES[recipe]
     steps = 50 if recipe == "adam" else 500
-    gaps = []
-    for seed in range(2):
-        pair = Pair(shape, layers, n=39, batch_size=4, epochs=steps // 10, n_classes=10, seed=seed, **settings)
-        assert len(list(pair.batches())) == steps
-        ours = pair.ours()["parameters"][0]
-        reference = trained_in_torch(pair, make_optimizer, torch.float32)
-        assert gap(pair.start[0], reference) > 1e-2, "training must have moved the weights"
-        gaps.append(gap(ours, reference))
-        if gaps[-1] > 1e-3:
-            gaps[-1] = gap(ours, trained_in_torch(pair, make_optimizer, torch.float64))
-    assert min(gaps) <= 1e-3
-    assert max(gaps) <= 1e-2
+    pair = Pair(
+        shape, layers, n=40, batch_size=4, epochs=steps // 10, n_classes=10, seed=seed, learnable=True, **settings
+    )
+    assert len(list(pair.batches())) == steps
+    reference = trained_in_torch(pair, make_optimizer, torch.float32)
+    assert gap(pair.start[0], reference) > 1e-2, "training must have moved the weights"
+    ours = pair.ours()["parameters"][0]
+    if gap(ours, reference) > 1e-3:
+        exact = trained_in_torch(pair, make_optimizer, torch.float64)
+        assert gap(reference, exact) > 1e-3, "PyTorch agrees with itself and not with us"
+        assert gap(ours, exact) <= 1e-3
 
 
 def test_dropout_with_the_same_masks():
