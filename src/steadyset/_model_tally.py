@@ -18,6 +18,7 @@ def tally(
     n_points = len(reference)
     sets = how.apply(reference)
     entries = entry_epsilons(reference) if how.path else None
+    own = 0.0 if how.native is None else how.native[1]
     conflicts, jaccard = np.zeros(n_points, np.int64), np.zeros(n_points)
     shifts, influence = np.zeros((n_units, n_points), np.float32), np.zeros(n_units, np.int64)
     pairs: list[tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]] = []
@@ -32,7 +33,7 @@ def tally(
         if entries is None:
             points, last = np.flatnonzero(conflict), np.full(int(conflict.sum()), np.inf)
         else:  # a pair conflicts exactly for epsilon up to min_j max(eps_j(p), eps_j(p^i))
-            up_to = np.maximum(entries, entry_epsilons(model)).min(axis=1)
+            up_to = _agreeing(np.maximum(entries, entry_epsilons(model)).min(axis=1), conflict, own)
             points = np.flatnonzero((up_to > 0) | conflict)
             last = up_to[points]
         pairs.append((points, np.full(len(points), unit), last))
@@ -59,3 +60,10 @@ def tally(
         "pair_shifts": shifts[units, points][order],
         "epsilon_floor": 0.0,
     }
+
+
+def _agreeing(up_to: NDArray[np.float64], conflict: NDArray[np.bool_], epsilon: float) -> NDArray[np.float64]:
+    """Return the thresholds on that side of the rule's own epsilon where the rule, rounding outward, put the pair."""
+    if epsilon == 0:
+        return np.where(conflict, up_to, 0.0)
+    return np.where(conflict, np.maximum(up_to, epsilon), np.minimum(up_to, np.nextafter(epsilon, 0.0)))

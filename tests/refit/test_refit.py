@@ -56,6 +56,9 @@ def test_the_coupled_audit_counts_what_it_trained():
     assert np.array_equal(audit.instability, conflicts.mean(axis=0))
     assert np.array_equal(audit.row_influence, conflicts.sum(axis=1))
     assert audit.max_shift == pytest.approx(shifts.max(axis=0), abs=1e-6)
+    points, units = audit.conflicts()
+    assert np.array_equal(np.bincount(points, minlength=40) / 60, audit.instability)
+    assert np.array_equal(np.bincount(units, minlength=60), audit.row_influence)
     assert not audit.sampled
     assert "deployed ensemble's own" in audit.summary()
     for epsilon in (0.01, 0.1, 0.3):
