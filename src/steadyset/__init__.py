@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from steadyset import metrics
 from steadyset.audit import audit_bags, audit_groups
 from steadyset.bags import Bags, draw_bags
 from steadyset.certificates import Certificates, certify
@@ -97,7 +96,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load the rooms that not everybody enters when they are first asked for."""
-    if name in ("lanes", "plot"):
+    if name in ("lanes", "metrics", "plot"):
         import importlib
 
         return importlib.import_module(f"steadyset.{name}")

@@ -6,8 +6,10 @@ yields groups. A group knows the ``numbers`` of its bags (places in `bags`), giv
 of one.
 """
 
+import contextlib
+import itertools
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -69,6 +71,8 @@ class Member:
             proba = np.asarray(self.estimator.predict_proba(seen))
             codes = np.asarray(getattr(self.estimator, "classes_", np.arange(len(self.columns)))).astype(np.intp)
             checked = _validation.member_probabilities(proba, n_points, len(codes), self.numbers[0])
+            if len(codes) == self.n_classes and np.array_equal(self.columns[codes], np.arange(self.n_classes)):
+                return checked[None]
             aligned[0][:, self.columns[codes]] = checked
         else:
             votes = np.asarray(self.estimator.predict(seen)).astype(np.intp)
@@ -215,17 +219,54 @@ def _named(error: Exception, bag: int, seed: int) -> Exception:
 
 def predict_each(groups: Sequence[Group], X: Any, n_jobs: int | None) -> Iterator[NDArray[Any]]:
     """Yield each group's probabilities at X, in the order of the groups."""
-    if joblib.effective_n_jobs(n_jobs) == 1 or len(groups) == 1:
-        for group in groups:
-            yield _predict_one(group, X)
+    for parts in _in_threads(_predict_several, _runs(groups, 4), X, n_jobs):
+        yield from parts
+
+
+def sum_blocks(groups: Sequence[Group], X: Any, block: int, n_jobs: int | None) -> Iterator[NDArray[np.float64]]:
+    """Yield the float64 sums of blocks of consecutive bags, each in ascending order; groups of one bag only."""
+    if len(groups) >= 2 * block * joblib.effective_n_jobs(n_jobs):
+        yield from _in_threads(_sum_several, _runs(groups, block), X, n_jobs)
         return
-    calls = (joblib.delayed(_predict_one)(group, X) for group in groups)
+    parts = (part[0] for part in predict_each(groups, X, n_jobs))
+    for size in map(len, _runs(groups, block)):
+        yield add(itertools.islice(parts, size))
+
+
+def _runs(groups: Sequence[Group], length: int) -> list[Sequence[Group]]:
+    return [groups[start : start + length] for start in range(0, len(groups), length)]
+
+
+def _in_threads(work: Any, runs: list[Sequence[Group]], X: Any, n_jobs: int | None) -> Iterator[Any]:
+    if joblib.effective_n_jobs(n_jobs) == 1 or len(runs) == 1:
+        yield from (work(run, X) for run in runs)
+        return
     # Threads share the models; most prediction code releases the GIL.
+    calls = (joblib.delayed(work)(run, X) for run in runs)
     yield from joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come(), prefer="threads")(calls)
 
 
-def _predict_one(group: Group, X: Any) -> NDArray[Any]:
-    with one_thread(), warnings.catch_warnings():
-        # The ensemble itself has said what there is to say of feature names.
+def _predict_several(groups: Sequence[Group], X: Any) -> list[NDArray[Any]]:
+    with one_thread(), _quiet():
+        return [group.predict_proba(X) for group in groups]
+
+
+def _sum_several(groups: Sequence[Group], X: Any) -> NDArray[np.float64]:
+    with one_thread(), _quiet():
+        return add(group.predict_proba(X)[0] for group in groups)
+
+
+def add(parts: Iterable[NDArray[Any]]) -> NDArray[np.float64]:
+    """Return the float64 sum, one part after the other."""
+    total: Any = None
+    for part in parts:
+        total = part.astype(np.float64) if total is None else np.add(total, part, out=total)
+    return np.asarray(total)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out what the ensemble itself has already said of feature names."""
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (does not have|has) (valid )?feature names")
-        return group.predict_proba(X)
+        yield

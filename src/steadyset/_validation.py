@@ -441,7 +441,7 @@ def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag
     slack = SUM_SLACK[32] if proba.dtype.itemsize <= 4 else SUM_SLACK[64]
     wide = proba.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        good = (np.abs(wide.sum(axis=1) - 1) <= slack) & (wide.min(axis=1) >= -1e-9)
+        good = (np.abs(wide @ np.ones(n_columns) - 1) <= slack) & (wide >= -1e-9).all(axis=1)
     if not good.all():
         point = int(np.flatnonzero(~good)[0])
         what = _fault(wide[point], slack)
@@ -449,7 +449,7 @@ def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag
             f"predict_proba of bag {bag} must return probability vectors, {what}; "
             f"got {shown(wide[point].tolist())} at point {point}."
         )
-    return np.maximum(wide, 0.0)
+    return np.maximum(wide, 0.0, out=wide)
 
 
 def rule_mask(rule: Any, proba: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -203,14 +204,13 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         ndarray of shape (n_points, n_classes)
             Columns follow ``classes_``.
         """
-        total: Any = None
-        block: Any = None
-        for number, proba in self._bag_probabilities(X):
-            if number % BLOCK == 0 and block is not None:
-                total, block = (block if total is None else total + block), None
-            block = proba.astype(np.float64) if block is None else block + proba
-        total = block if total is None else total + block
-        return np.asarray(total / self.bags_.n_bags)
+        check_is_fitted(self)
+        if all(len(group.numbers) == 1 for group in self.groups_):
+            sums = _training.sum_blocks(self.groups_, self._points(X), BLOCK, self.n_jobs)
+        else:
+            bags = self._bag_probabilities(X)
+            sums = (_training.add(p for _, p in run) for _, run in groupby(bags, key=lambda bag: bag[0] // BLOCK))
+        return _training.add(sums) / self.bags_.n_bags
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each point; no guarantee covers a single label.
@@ -457,10 +457,13 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
                     advance(len(numbers))
                     yield numbers, kept
 
+    def _points(self, X: Any) -> Any:
+        return validate_data(self, _fit_inputs.as_rows(X), skip_check_array=True, reset=False)
+
     def _bag_probabilities(self, X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield (bag number, its probabilities at X) in the order of the bags."""
         check_is_fitted(self)
-        points = validate_data(self, _fit_inputs.as_rows(X), skip_check_array=True, reset=False)
+        points = self._points(X)
         ready: dict[int, NDArray[Any]] = {}
         following = 0
         for group, proba in zip(self.groups_, _training.predict_each(self.groups_, points, self.n_jobs), strict=True):
