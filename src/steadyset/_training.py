@@ -190,21 +190,21 @@ def fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Membe
 def seeded(estimator: Any, seed: int) -> Any:
     """Return a clone whose random states, its parts' included, are set from the seed."""
     copy = clone(estimator)
-    names = _random_states(copy)
-    states = np.random.SeedSequence(seed).generate_state(len(names)) if names else ()
-    for name, state in zip(names, states, strict=True):
-        if name == "random_state":
-            copy.random_state = int(state)  # as set_params would, without listing all parameters again
-        else:
-            copy.set_params(**{name: int(state)})
+    owners = _with_random_state(copy)
+    states = np.random.SeedSequence(seed).generate_state(len(owners)) if owners else ()
+    for owner, state in zip(owners, states, strict=True):
+        owner.random_state = int(state)  # as set_params would, without listing all parameters again
     return copy
 
 
-def _random_states(estimator: Any) -> list[str]:
+def _with_random_state(estimator: Any) -> list[Any]:
+    """Return the estimator and those of its parts that have a random state, in the order of their names."""
     parts = [v for v in vars(estimator).values() if hasattr(v, "get_params") or isinstance(v, list | tuple | dict)]
     if not parts:  # a plain estimator: no need to list its parameters
-        return ["random_state"] if hasattr(estimator, "random_state") else []
-    return sorted(k for k in estimator.get_params(deep=True) if k == "random_state" or k.endswith("__random_state"))
+        return [estimator] if hasattr(estimator, "random_state") else []
+    params = estimator.get_params(deep=True)
+    names = sorted(name for name in params if name == "random_state" or name.endswith("__random_state"))
+    return [params.get(name.removesuffix("__random_state"), estimator) for name in names]
 
 
 def _named(error: Exception, bag: int, seed: int) -> Exception:
