@@ -204,7 +204,7 @@ def _with_random_state(estimator: Any) -> list[Any]:
         return [estimator] if hasattr(estimator, "random_state") else []
     params = estimator.get_params(deep=True)
     names = sorted(name for name in params if name == "random_state" or name.endswith("__random_state"))
-    return [params.get(name.removesuffix("__random_state"), estimator) for name in names]
+    return [estimator if name == "random_state" else params[name.removesuffix("__random_state")] for name in names]
 
 
 def _named(error: Exception, bag: int, seed: int) -> Exception:
