@@ -1,36 +1,14 @@
-"""The `steadyset` command."""
+"""`steadyset plan`: what is guaranteed before training."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from steadyset import _demo, _plan
-from steadyset.paper import set_size as _set_size
-from steadyset.paper import simplex as _simplex
+from steadyset import _plan
+from steadyset.cli._errors import sentences
 
-app = typer.Typer(
-    name="steadyset",
-    help="Label sets that hold steady when a training row is dropped.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-
-
-@app.callback()
-def _root() -> None:
-    """Label sets that hold steady when a training row is dropped."""
-
-
-@app.command()
-def demo() -> None:
-    """Show every selection rule on a bagged classifier of handwritten digits."""
-    _demo.run()
-
-
-_PLAN_EXAMPLES = """
+EXAMPLES = """
 Examples:
 
   steadyset plan --n-samples 60000 --n-classes 10
@@ -47,7 +25,6 @@ Examples:
 """
 
 
-@app.command(epilog=_PLAN_EXAMPLES)
 def plan(
     n_samples: Annotated[list[str] | None, typer.Option(metavar="ROWS", help="Training rows.")] = None,
     n_classes: Annotated[str | None, typer.Option(metavar="LABELS", help="Size of the label space, if known.")] = None,
@@ -83,7 +60,7 @@ def plan(
     """
     axes = {"n_samples": n_samples, "epsilon": epsilon, "bag_size": bag_size, "n_bags": n_bags}
     numbers = {"n_classes": n_classes, "sigma2": sigma2, "n_dropped": n_dropped, "delta": delta}
-    try:
+    with sentences("plan"):
         read = {name: _plan.parse([text], name)[0] for name, text in numbers.items() if text is not None}
         target = read.pop("delta", None)
         if solve is not None and target is None:
@@ -92,51 +69,7 @@ def plan(
         common = {**read, "resampling": resampling, "coupling": coupling, "theorem": theorem}
         choices = {name: _plan.parse(texts or [], name) for name, texts in axes.items()}
         found = _plan.cells(choices, common, unknown, target)
-    except (ValueError, TypeError) as error:
-        typer.echo(f"steadyset plan: {error}", err=True)
-        raise typer.Exit(2) from None
     if as_json:
         typer.echo(_plan.as_json(found, unknown, target))
     else:
         _plan.show(found, unknown, target, Console())
-
-
-reproduce = typer.Typer(
-    help="Draw a figure of the paper: PNG, PDF and SVG files, with the numbers as JSON.", no_args_is_help=True
-)
-app.add_typer(reproduce, name="reproduce")
-_Folder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the files.")]
-
-
-@reproduce.command()
-def simplex(
-    folder: _Folder = Path("."),
-    epsilon: Annotated[float, typer.Option(help="Epsilon of the fixed margin and the inflated argmax.")] = 0.5,
-) -> None:
-    """Draw which set each rule returns on the simplex of three labels."""
-    _write("simplex", lambda: _simplex.reproduce(folder, epsilon=epsilon))
-
-
-@reproduce.command("set-size")
-def set_size(
-    folder: _Folder = Path("."),
-    n_draws: Annotated[int, typer.Option(help="Random vectors for each number of labels.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Where the draws start.")] = 0,
-) -> None:
-    """Draw the mean set size of the inflated argmax and the fixed margin against the number of labels."""
-    _write("set-size", lambda: _set_size.reproduce(folder, n_draws=n_draws, seed=seed))
-
-
-def _write(name: str, make: Callable[[], tuple[Path, ...]]) -> None:
-    try:
-        files = make()
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        typer.echo(f"steadyset reproduce {name}: {error}", err=True)
-        raise typer.Exit(2) from None
-    for file in files:
-        typer.echo(str(file))
-
-
-def main() -> None:
-    """Run the command line."""
-    app()
