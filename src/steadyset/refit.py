@@ -1,6 +1,6 @@
 """Audits that train: honest leave-one-out fits, and the deployed ensemble's own leave-one-out models."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -99,18 +99,35 @@ def audit_refit(
     else:
         reference, models, words = _plain(estimator_or_fitted, rows, y, points, units, shared_seed, seed, run)
         bags = 1
-    results = _model_tally.tally(reference, models, len(units), how)
+    return _audit(reference, models, how, rule, units, words, n_samples=n, n_bags=bags, sampled=sampled)
+
+
+def audit_models(
+    reference: NDArray[np.float64], models: NDArray[np.float64], rule: Any, rows: NDArray[np.intp], n: int, words: str
+) -> StabilityAudit:
+    """Audit models that were trained without each of some rows, drawn from n, against the model of all rows."""
+    how = _audit_kernel.decision(rule, 0)
+    return _audit(reference, enumerate(models), how, rule, rows, words, n_samples=n, n_bags=1, sampled=len(rows) < n)
+
+
+def _audit(
+    reference: NDArray[np.float64],
+    models: Iterable[tuple[int, NDArray[np.float64]]],
+    how: _audit_kernel.Decision,
+    rule: Any,
+    units: NDArray[np.intp],
+    words: str,
+    **setting: Any,
+) -> StabilityAudit:
     return StabilityAudit(
         algorithm=words,
         rule=getattr(rule, "__name__", None) or repr(rule),
         unit="row",
         epsilon=None if not how.path or how.native is None else how.native[1],
-        n_samples=n,
-        n_bags=bags,
-        sampled=sampled,
         left_out=units,
         unanswered=np.empty(0, np.intp),
-        **results,
+        **setting,
+        **_model_tally.tally(reference, models, len(units), how),
     )
 
 

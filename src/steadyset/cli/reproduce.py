@@ -5,14 +5,27 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from steadyset.cli._errors import sentences
+from steadyset.paper import fashion_mnist as _fashion_mnist
 from steadyset.paper import set_size as _set_size
 from steadyset.paper import simplex as _simplex
+from steadyset.paper._fashion_data import load
+from steadyset.paper._progress import shown
 
 app = typer.Typer(
-    help="Draw a figure of the paper: PNG, PDF and SVG files, with the numbers as JSON.", no_args_is_help=True
+    help="Make the paper's tables and figures: PNG, PDF and SVG files, with the numbers as JSON.", no_args_is_help=True
 )
+_RunFolder = Annotated[
+    Path, typer.Option(metavar="FOLDER", help="The run's folder: finished fits, results and figures.")
+]
+_Data = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Where the IDX files are; found or downloaded without it.")
+]
+_Scale = Annotated[str, typer.Option(metavar="small|paper", help="How many networks to train.")]
+_Seed = Annotated[int, typer.Option(help="Where every draw starts.")]
+_Jobs = Annotated[int | None, typer.Option(metavar="THREADS", help="Threads; all CPUs by default.")]
 _Folder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the files.")]
 
 
@@ -33,6 +46,89 @@ def set_size(
 ) -> None:
     """Draw the mean set size of the inflated argmax and the fixed margin against the number of labels."""
     _write("set-size", lambda: _set_size.reproduce(folder, n_draws=n_draws, seed=seed))
+
+
+_EXAMPLES = """
+Examples:
+
+  steadyset reproduce fashion-mnist --scale small
+      64 bags and 32 left-out fits, in a few minutes on two cores
+
+  steadyset reproduce fashion-mnist --scale paper --folder run
+      the paper's own size, in about an hour on two cores; the same command goes on after an interruption
+
+  steadyset reproduce fashion-mnist --scale paper --folder run --epsilon 0.1
+      another epsilon from the same networks, without training
+"""
+
+
+@app.command("fashion-mnist", epilog=_EXAMPLES)
+def fashion_mnist(
+    folder: _RunFolder = Path("fashion-mnist"),
+    data: _Data = None,
+    unchecked_data: Annotated[
+        bool, typer.Option(help="Take whatever images the --data folder holds, without Fashion-MNIST's checksums.")
+    ] = False,
+    scale: _Scale = "small",
+    bags: Annotated[int | None, typer.Option(metavar="BAGS", help="Number of bags.")] = None,
+    bag_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows in a bag.")] = None,
+    left_out: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows to leave out, one fit each.")] = None,
+    base_fits: Annotated[int | None, typer.Option(metavar="FITS", help="Fits on all rows, each from a seed.")] = None,
+    epochs: Annotated[int | None, typer.Option(metavar="EPOCHS", help="Passes over a network's rows.")] = None,
+    batch_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows in a step.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(metavar="NUMBER", help="Step size.")] = None,
+    momentum: Annotated[float | None, typer.Option(metavar="NUMBER", help="Momentum of the steps.")] = None,
+    epsilon: Annotated[float, typer.Option(metavar="NUMBER", help="Epsilon of the inflated argmax.")] = 0.05,
+    seed: _Seed = 0,
+    independent_seeds: Annotated[
+        bool, typer.Option(help="Train the left-out fits a second time, each from a seed of its own.")
+    ] = False,
+    n_jobs: _Jobs = None,
+) -> None:
+    """Run the paper's experiment: both tables, the survival figure, and audits over every row."""
+    with sentences("reproduce fashion-mnist"):
+        asked = _fashion_mnist.options(
+            scale,
+            n_bags=bags,
+            bag_size=bag_size,
+            left_out=left_out,
+            base_fits=base_fits,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            momentum=momentum,
+            epsilon=epsilon,
+            seed=seed,
+            independent_seeds=independent_seeds,
+        )
+        _run_fashion_mnist(folder, asked, data, not unchecked_data, n_jobs)
+
+
+@app.command("all")
+def everything(
+    folder: _RunFolder = Path("reproduced"),
+    data: _Data = None,
+    scale: _Scale = "small",
+    seed: _Seed = 0,
+    n_jobs: _Jobs = None,
+) -> None:
+    """Reproduce every table and figure, each in a folder of its own."""
+    with sentences("reproduce all"):
+        asked = _fashion_mnist.options(scale, seed=seed)
+    _write("simplex", lambda: _simplex.reproduce(folder / "simplex"))
+    _write("set-size", lambda: _set_size.reproduce(folder / "set-size", seed=seed))
+    with sentences("reproduce all"):
+        _run_fashion_mnist(folder / "fashion-mnist", asked, data, True, n_jobs)
+
+
+def _run_fashion_mnist(
+    folder: Path, asked: _fashion_mnist.Options, data: Path | None, checked: bool, n_jobs: int | None
+) -> None:
+    images = load(data, checked=checked)
+    with shown(Console(stderr=True)) as progress:
+        files = _fashion_mnist.reproduce(folder, asked, images=images, n_jobs=n_jobs, progress=progress)
+    for file in files:
+        typer.echo(str(file))
 
 
 def _write(name: str, make: Callable[[], tuple[Path, ...]]) -> None:
