@@ -1,5 +1,6 @@
 """The figures of the Fashion-MNIST experiment."""
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset.paper import _output
-from steadyset.paper._fashion_results import Findings, rules
+from steadyset.paper._fashion_results import Findings, epsilon_grid, rules
 from steadyset.plot import epsilon_tradeoff, plot_sets, survival_curve
 
 if TYPE_CHECKING:
@@ -79,8 +80,10 @@ def _survival_all_rows(found: Findings, delta: float) -> tuple["Figure", dict[st
 def _epsilon(found: Findings) -> tuple["Figure", dict[str, Any]]:
     figure = _output.new_figure((7.0, 4.8))
     audit = found.complete["argmax"]
-    grid = np.geomspace(max(audit.epsilon_floor, 1e-3), 0.5, 60).tolist()
-    ax = epsilon_tradeoff(found.proba["subbagged"], found.y_test, audit=audit, epsilons=grid, ax=figure.subplots())
+    grid = epsilon_grid(audit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pairs within rounding of a grid point: the curve does not show one pair
+        ax = epsilon_tradeoff(found.proba["subbagged"], found.y_test, audit=audit, epsilons=grid, ax=figure.subplots())
     ax.axvline(found.epsilon, color="#666666", linewidth=1)
     ax.text(found.epsilon, 0.5, r" $\varepsilon$ of the tables", fontsize=8, color="#444444", va="center")
     return figure, {"epsilon": grid}

@@ -240,14 +240,18 @@ def _bags_for(delta: float, setting: Mapping[str, Any]) -> int | None:
         return None
 
 
+def epsilon_grid(audit: StabilityAudit) -> list[float]:
+    """Return where the trade-off over epsilon is looked at."""
+    return np.geomspace(max(audit.epsilon_floor, 1e-3), 0.5, 60).tolist()
+
+
 def tradeoff(found: Findings) -> dict[str, Any]:
     """Return the subbagged inflated argmax over epsilon: accuracy, size and instability over all rows."""
     audit = found.complete["argmax"]
-    floor = max(audit.epsilon_floor, 1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pairs within rounding of a grid point: the curve does not show one pair
         curve = compute_epsilon_tradeoff(
-            found.proba["subbagged"], found.y_test, audit=audit, epsilons=np.geomspace(floor, 0.5, 60).tolist()
+            found.proba["subbagged"], found.y_test, audit=audit, epsilons=epsilon_grid(audit)
         )
     assert curve.instability is not None
     return {

@@ -11,7 +11,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from steadyset import _native, _validation
+from steadyset import _native, _optional, _validation
 from steadyset.paper import _fashion_printed as printed
 from steadyset.paper import _fashion_results as results_of
 from steadyset.paper import _output
@@ -106,8 +106,11 @@ def reproduce(
     tuple of Path
         results.json, results.md and the figures, each as PNG, PDF, SVG and JSON.
     """
+    _optional.require("matplotlib", "plot")  # now, not after an hour of training
     asked = asked or options()
     images = images or load()
+    if not np.isin(images.y_test, images.y_train).all():
+        raise ValueError("the test labels must be among the training labels; got others.")
     run = RunFolder(folder)
     sizes = _fitting(asked.sizes, len(images.y_train))
     threads = joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs)
@@ -118,11 +121,14 @@ def reproduce(
         if progress is not None:
             progress(stage, share * work[stage] / total)
 
+    asked = replace(asked, sizes=sizes)
+    described = _description(asked, images)
+    write_json(run.path / "run.json", described)
     predictions = train(images, sizes, asked.recipe, run, threads, advance)
     run.forget_time(_ANALYSIS)
     with run.timed(_ANALYSIS):
-        results, drawn = _analyse(predictions, replace(asked, sizes=sizes), images, run.path / "figures", threads)
-    results["times"] = _times(run, work, threads)
+        results, drawn = _analyse(predictions, asked, images, run.path / "figures", threads)
+    results = {**described, "times": _times(run, work, threads), **results}
     write_json(run.path / "results.json", results)
     write_text(run.path / "results.md", page(results))
     return (run.path / "results.json", run.path / "results.md", *drawn)
@@ -144,9 +150,7 @@ def _analyse(
     predictions: Predictions, asked: Options, images: Images, folder: Path, threads: int
 ) -> tuple[dict[str, Any], list[Path]]:
     sizes, bags = asked.sizes, predictions.bags
-    y_test = np.searchsorted(bags.classes, images.y_test).clip(max=len(bags.classes) - 1)
-    if np.any(bags.classes[y_test] != images.y_test):
-        raise ValueError("the test labels must be among the training labels; got others.")
+    y_test = np.searchsorted(bags.classes, images.y_test)
     found = results_of.find(predictions, y_test, asked.epsilon, threads)
     promised = results_of.promises(found, len(images.y_train), sizes.n_bags, sizes.bag_size, len(bags.classes))
     limit = promised["infinitely_many_bags"]["delta"]
@@ -156,12 +160,27 @@ def _analyse(
     for name, figure, numbers in figures(found, images.X_test, names, limit):
         drawn += _output.save(figure, numbers, folder, name)
     results = {
+        "main_table": main,
+        "extended_table": extended,
+        "base_fits": results_of.base_spread(found),
+        "instability": results_of.instability(found),
+        "promises": promised,
+        "epsilon_tradeoff": results_of.tradeoff(found),
+        "claims": claims(found, main, extended, limit),
+        "disagreements": list(printed.DISAGREEMENTS),
+    }
+    return results, drawn
+
+
+def _description(asked: Options, images: Images) -> dict[str, Any]:
+    """Return what was asked for and with which versions: all that the numbers depend on."""
+    return {
         "command": _command(asked),
         "configuration": {
             "n_samples": len(images.y_train),
             "n_points": len(images.y_test),
-            "n_classes": len(bags.classes),
-            **asdict(sizes),
+            "n_classes": len(np.unique(images.y_train)),
+            **asdict(asked.sizes),
             **asdict(asked.recipe),
             "epsilon": asked.epsilon,
             "network": "LeNet-5 as PyTorch's GarmentClassifier",
@@ -173,16 +192,7 @@ def _analyse(
             "python": platform.python_version(),
             **{name: version(name) for name in ("steadyset", "numpy", "scipy", "scikit-learn")},
         },
-        "main_table": main,
-        "extended_table": extended,
-        "base_fits": results_of.base_spread(found),
-        "instability": results_of.instability(found),
-        "promises": promised,
-        "epsilon_tradeoff": results_of.tradeoff(found),
-        "claims": claims(found, main, extended, limit),
-        "disagreements": list(printed.DISAGREEMENTS),
     }
-    return results, drawn
 
 
 def _command(asked: Options) -> str:
