@@ -242,7 +242,8 @@ def _bags_for(delta: float, setting: Mapping[str, Any]) -> int | None:
 
 def epsilon_grid(audit: StabilityAudit) -> list[float]:
     """Return where the trade-off over epsilon is looked at."""
-    return np.geomspace(max(audit.epsilon_floor, 1e-3), 0.5, 60).tolist()
+    grid: list[float] = np.geomspace(max(audit.epsilon_floor, 1e-3), 0.5, 60).tolist()
+    return grid
 
 
 def tradeoff(found: Findings) -> dict[str, Any]:
