@@ -1,8 +1,8 @@
 // The page: state in, picture and tables out. Plain DOM: three panels need no framework.
 (() => {
   "use strict";
-  const SCALE = 430; // one unit of distance, in the picture's own units
-  const ORIGIN = [320, 375]; // the centre of the triangle
+  const SCALE = 400; // one unit of distance, in the picture's own units
+  const ORIGIN = [320, 368]; // the centre of the triangle
   const NAMES = ["1", "2", "3"];
   const $ = (id) => document.getElementById(id);
   const { general, grouped } = Guarantees;
@@ -84,7 +84,7 @@
   function drawNames(regions) {
     const size = matchMedia("(max-width: 52rem)").matches ? 25 : 17;
     const corners = Simplex.CORNERS.map((corner, j) => {
-      const [x, y] = place(Simplex.CORNERS[j].map((c, i) => c + 0.055 * (corner[i] - 1 / 3)));
+      const [x, y] = place(Simplex.CORNERS[j].map((c, i) => c + 0.075 * (corner[i] - 1 / 3)));
       return node("text", { x, y, class: "corner" }, NAMES[j]);
     });
     const names = Simplex.spots(regions, RULE_SETS[state.rule]).flatMap(({ region, point, room }) => {
@@ -93,7 +93,7 @@
       const wide = (text.length * size) / 4.2;
       if (room * SCALE > Math.max(wide * 0.8, size * 0.62)) return [node("text", { x, y }, text)];
       if (region.labels.length === 1) return []; // the corner's own name stands beside it
-      if (region.labels.length === 3) return outside(text, [x, y], [ORIGIN[0] + 205, 95]);
+      if (region.labels.length === 3) return outside(text, [x, y], [ORIGIN[0] + 190, 110]);
       const middle = Simplex.flat(region.labels.reduce((sum, j) => sum.map((v, i) => v + Simplex.CORNERS[j][i] / 2), [0, 0, 0]));
       const reach = SCALE + (SCALE * (0.1 + 0.07 * Math.abs(middle[0]))) / Math.hypot(...middle);
       return outside(text, [x, y], [ORIGIN[0] + reach * middle[0] * 1.06, ORIGIN[1] - reach * middle[1]]);
@@ -110,13 +110,13 @@
     ];
   }
 
-  function reason(j, w, mask) {
+  function reason(j, w) {
     const h = state.epsilon / Math.SQRT2;
     if (state.rule === "inflated") {
       const far = Simplex.distance(w, Simplex.nearest(w, j, h));
       return { value: far, limit: state.epsilon, name: "ε" };
     }
-    return { value: Math.max(...w) - w[j], limit: state.rule === "margin" ? h : 0, name: state.rule === "margin" ? "ε/√2" : "0", mask };
+    return { value: Math.max(...w) - w[j], limit: state.rule === "margin" ? h : 0, name: state.rule === "margin" ? "ε/√2" : "0" };
   }
 
   function why(labels, w) {
@@ -153,7 +153,7 @@
     $("reasons").replaceChildren(
       ...w.map((p, j) => {
         const { value, limit, name } = reason(j, w);
-        const sign = state.rule === "argmax" ? (mask[j] ? "=" : ">") : mask[j] ? "<" : "≥";
+        const sign = mask[j] ? (value < limit ? "<" : "=") : limit > 0 ? "≥" : ">";
         const swatch = node("span", { class: "swatch", style: `background:var(--s${j})` });
         return node("tr", { class: mask[j] ? "in" : "out" },
           node("td", {}, swatch, `${j + 1} ${mask[j] ? "in" : "out"}`),
@@ -235,7 +235,7 @@
   function keyTarget(event) {
     const step = event.shiftKey ? 0.05 : event.altKey ? 0.001 : 0.01;
     const moves = { ArrowLeft: [1, 0, -1], ArrowRight: [-1, 0, 1], ArrowUp: [-0.5, 1, -0.5], ArrowDown: [0.5, -1, 0.5] };
-    if (event.key in moves) return state.point.map((p, i) => p + step * moves[event.key][i]);
+    if (Object.hasOwn(moves, event.key)) return state.point.map((p, i) => p + step * moves[event.key][i]);
     if (event.key === "Home") return Simplex.CENTRE;
     return Simplex.CORNERS[["1", "2", "3"].indexOf(event.key)];
   }
@@ -452,7 +452,7 @@
     const view = new URLSearchParams(location.hash.slice(1));
     const point = (view.get("p") ?? "").split(",").map(decimal);
     if (point.length === 3 && point.every((x) => x >= 0) && Math.abs(point[0] + point[1] + point[2] - 1) < 1e-6) state.point = point;
-    if (view.get("rule") in RULE_SETS) state.rule = view.get("rule");
+    if (Object.hasOwn(RULE_SETS, view.get("rule"))) state.rule = view.get("rule");
     state.outline = view.get("outline") === "1";
     const epsilon = decimal(view.get("eps") ?? "");
     if (epsilon >= 0 && epsilon < Infinity) state.epsilon = epsilon;
