@@ -226,7 +226,7 @@ def test_regions_are_those_of_the_library_plots(engine):
 
 
 def test_nearest_points_decide_membership(engine):
-    """A label is selected exactly where the nearest point at which it leads by epsilon/sqrt(2) is closer than epsilon."""
+    """A label is selected exactly where the nearest point of R_j, at which it leads by h, is closer than epsilon."""
     rng = np.random.default_rng(16)
     points, epsilons = rng.dirichlet(np.ones(3), 400), rng.uniform(0.01, 1.4, 400)
     found = engine.run(

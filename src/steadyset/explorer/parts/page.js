@@ -7,7 +7,7 @@
   const $ = (id) => document.getElementById(id);
   const { general, grouped } = Guarantees;
 
-  const state = { point: [0.5, 0.33, 0.17], epsilon: 0.3, rule: "inflated", outline: false, vector: [], k: 2, tau: 0.8, beta: 1 };
+  const state = { point: [0.46, 0.4, 0.14], epsilon: 0.3, rule: "inflated", outline: false, vector: [], k: 2, tau: 0.8, beta: 1 };
   const CALCULATOR = { "g-n": "60000", "g-eps": "0.05", "g-m": "0.5", "g-labels": "10", "g-bags": "10000" };
   const CHOICES = { "g-resampling": "subbagging", "g-coupling": "", "g-theorem": "best" };
   const VECTOR = "0.34, 0.27, 0.16, 0.09, 0.06, 0.04, 0.03, 0.01";
@@ -56,13 +56,13 @@
     argmax: (w) => Selection.argmaxSet(w),
   };
   const RULE_NAMES = { inflated: "inflated argmax", margin: "fixed margin", argmax: "argmax" };
-  const NEEDS = { inflated: "distance to a lead of ε/√2", margin: "gap to the largest", argmax: "gap to the largest" };
+  const NEEDS = { inflated: "distance to a lead of ε/\u2060√2", margin: "gap to the largest", argmax: "gap to the largest" };
   const NOTES = {
     inflated:
-      "The circle holds everything less than ε away. A label is in the set when some point in the circle gives it a lead of at least ε/√2: " +
+      "The circle holds everything less than ε away. A label is in the set when some point in the circle gives it a lead of at least ε/\u2060√2: " +
       "the lines go to the nearest such points. No rule with this promise that treats all labels alike names a single label more often.",
     margin:
-      "A label is in the set when it is less than ε/√2 below the largest. The promise is the same, but near the centre the sets are larger than the inflated argmax's.",
+      "A label is in the set when it is less than ε/\u2060√2 below the largest. The promise is the same, but near the centre the sets are larger than the inflated argmax's.",
     argmax: "Only the largest counts. A point on one side of a line and its neighbour on the other have nothing in common, however close they are.",
   };
 
@@ -116,21 +116,28 @@
       const far = Simplex.distance(w, Simplex.nearest(w, j, h));
       return { value: far, limit: state.epsilon, name: "ε" };
     }
-    return { value: Math.max(...w) - w[j], limit: state.rule === "margin" ? h : 0, name: state.rule === "margin" ? "ε/√2" : "0" };
+    return { value: Math.max(...w) - w[j], limit: state.rule === "margin" ? h : 0, name: state.rule === "margin" ? "ε/\u2060√2" : "0" };
+  }
+
+  // The epsilon beyond which each label is in; null where none brings it in.
+  function entriesOf(w) {
+    if (state.rule === "inflated") return Selection.entryEpsilons(w);
+    const gaps = w.map((p) => Math.max(...w) - p);
+    return gaps.map((gap) => (state.rule === "margin" ? Math.SQRT2 * gap : gap === 0 ? 0 : null));
   }
 
   function why(labels, w) {
     const top = w.indexOf(Math.max(...w)) + 1;
     const count = ["", "one label", "two labels", "three labels"][labels.length];
     if (state.rule === "argmax") return labels.length === 1 ? `Label ${top} is the largest, by whatever margin.` : `${count} tie exactly.`;
-    if (labels.length === 1) return `One label: ${top} leads by at least ε/√2 = ${three(state.epsilon / Math.SQRT2)}, so no move of less than ε lets another label replace it.`;
+    if (labels.length === 1) return `One label: ${top} leads by at least ε/\u2060√2 = ${three(state.epsilon / Math.SQRT2)}, so no move of less than ε lets another label replace it.`;
     if (state.epsilon === 0) return `${count} tie exactly.`;
     const rest = labels.filter((j) => j + 1 !== top).map((j) => j + 1);
     const named = `label${rest.length > 1 ? "s" : ""} ${rest.join(" and ")}`;
     const cause =
       state.rule === "inflated"
         ? `a move of less than ε could also give ${named} a clear lead`
-        : `${named} ${rest.length > 1 ? "lie" : "lies"} less than ε/√2 below label ${top}`;
+        : `${named} ${rest.length > 1 ? "lie" : "lies"} less than ε/\u2060√2 below label ${top}`;
     return `${count[0].toUpperCase()}${count.slice(1)}: ${cause}.`;
   }
 
@@ -145,7 +152,7 @@
     for (const id of ["ball", "ball-outside"]) set($(id), { cx: x, cy: y, r: state.epsilon * SCALE });
     drawWitnesses(w, [x, y]);
 
-    const entries = Selection.entryEpsilons(w);
+    const entries = entriesOf(w);
     $("set").textContent = braces(labels);
     $("why").textContent = why(labels, w);
     $("need").textContent = NEEDS[state.rule];
