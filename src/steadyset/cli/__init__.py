@@ -2,7 +2,7 @@
 
 import typer
 
-from steadyset.cli import demo, plan, reproduce
+from steadyset.cli import demo, explore, plan, reproduce
 
 app = typer.Typer(
     name="steadyset",
@@ -19,6 +19,7 @@ def _root() -> None:
 
 app.command()(demo.demo)
 app.command(epilog=plan.EXAMPLES)(plan.plan)
+app.command()(explore.explore)
 app.add_typer(reproduce.app, name="reproduce")
 
 

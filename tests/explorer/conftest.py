@@ -1,0 +1,92 @@
+"""Two engines that run the page's JavaScript: Node on its parts, and Chromium on the page as it ships."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from steadyset import explorer
+
+CHROMIUM = Path("/usr/bin/chromium")
+PARTS = explorer.PAGE.parent / "parts"
+
+
+class Node:
+    """Runs a function of one argument on the parts that need no page."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def run(self, function, argument):
+        parts = [(PARTS / f"{name}.js").read_text() for name in ("selection", "guarantees", "simplex")]
+        call = f"console.log(JSON.stringify(({function})(JSON.parse(require('fs').readFileSync(0, 'utf8')))));"
+        done = subprocess.run(
+            [self.command, "-e", "\n".join([*parts, call])],
+            input=json.dumps(argument),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+class Chromium:
+    """Runs a function of one argument in the page."""
+
+    def __init__(self, page):
+        self.page = page
+
+    def run(self, function, argument):
+        text = self.page.evaluate(f"(text) => JSON.stringify(({function})(JSON.parse(text)))", json.dumps(argument))
+        return json.loads(text)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A headless Chromium; without one the tests are skipped, unless STEADYSET_REQUIRE_BROWSER demands it."""
+    if not CHROMIUM.exists() and not os.environ.get("STEADYSET_REQUIRE_BROWSER"):
+        pytest.skip("/usr/bin/chromium is not installed (Debian's chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open the page; at the end of the test, demand that nothing was logged, thrown or requested."""
+    contexts, faults = [], []
+
+    def open_page(fragment="", **options):
+        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        url = explorer.PAGE.as_uri()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on(
+            "request", lambda request: None if request.url.startswith((url, "data:")) else faults.append(request.url)
+        )
+        page.goto(url + fragment)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.fixture(params=["node", "chromium"])
+def engine(request):
+    if request.param == "chromium":
+        return Chromium(request.getfixturevalue("open_page")())
+    command = shutil.which("node")
+    if command is None:
+        pytest.skip("node is not installed; the same tests run in Chromium")
+    return Node(command)

@@ -1,0 +1,65 @@
+"""`steadyset explore`, as it is typed, and the page as it is put together."""
+
+import runpy
+import webbrowser
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from steadyset import explorer
+from steadyset.cli import app
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """What the browser was asked to open."""
+    urls = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: urls.append(url) or True)
+    return urls
+
+
+def explore(*arguments, code=0):
+    result = CliRunner().invoke(app, ["explore", *map(str, arguments)])
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def test_the_committed_page_is_made_of_its_parts():
+    made = runpy.run_path(str(ROOT / "tools" / "build_explorer.py"))["page"]()
+    assert explorer.html() == made, "run `python tools/build_explorer.py`"
+
+
+def test_it_opens_the_page(opened):
+    assert explore().stdout == f"{explorer.PAGE}\n"
+    assert opened == [explorer.PAGE.as_uri()]
+
+
+def test_no_open_only_prints(opened):
+    assert explore("--no-open").stdout == f"{explorer.PAGE}\n"
+    assert opened == []
+
+
+def test_output_writes_a_copy_and_opens_it(opened, tmp_path):
+    file = tmp_path / "new" / "page.html"
+    assert explore("--output", file).stdout == f"{file}\n"
+    assert file.read_text(encoding="utf-8") == explorer.html()
+    assert opened == [file.as_uri()]
+    assert [entry.name for entry in file.parent.iterdir()] == ["page.html"]
+
+
+def test_no_browser_is_said(monkeypatch):
+    monkeypatch.setattr(webbrowser, "open", lambda url: False)
+    assert "no browser could be started" in explore().stderr
+
+
+def test_an_output_that_cannot_be_written_is_a_sentence(opened, tmp_path):
+    result = explore("--output", tmp_path, code=2)
+    assert result.stderr == f"steadyset explore: output must be a file; got the folder {tmp_path}.\n"
+    (tmp_path / "taken").write_text("")
+    result = explore("--output", tmp_path / "taken" / "page.html", code=2)
+    assert result.stderr.startswith("steadyset explore: ")
+    assert result.stderr.count("\n") == 1
+    assert opened == []
