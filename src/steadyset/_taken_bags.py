@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from steadyset.bags import Bags
 
@@ -70,8 +71,12 @@ def equal_numbers(bags: Bags, rows: NDArray[np.intp], seed: int) -> TakenBags:
     patterns = np.array([_packed(taken[:, b : b + _PATTERN].T) for b in range(0, len(bags), _PATTERN)])
     both = (taken & reference).sum(axis=1)
     noise = np.where(answered, 2 * (number - both) / max(number, 1) ** 2, np.inf)
-    # Which of two models a bag is in is then a coin toss: no widening.
-    return TakenBags(patterns, np.where(answered, float(number), 0.0), reference, noise, np.ones(len(rows)))
+    # Theorem A4: of the 2d bags that one of the two models has, half are in either, and nothing bounds their
+    # squares but those of all bags.
+    apart = 2 * (number - both)
+    some = np.maximum(apart, 2)
+    tail = np.where(apart > 0, np.sqrt(len(bags) / some) / _fixed_number(some, some // 2), np.inf)
+    return TakenBags(patterns, np.where(answered, float(number), 0.0), reference, noise, tail)
 
 
 def without_groups(bags: Bags, codes: NDArray[np.intp], n_groups: int) -> TakenBags:
@@ -95,8 +100,13 @@ def _with_all(bags: Bags, patterns: NDArray[np.uint16]) -> TakenBags:
     with np.errstate(divide="ignore"):
         noise = 1 / counts - 1 / n_bags
         share = 1 - counts / n_bags  # of bags that hold the unit
-        # Pinelis: the norm of sum (1_b - share) Q_b exceeds t with probability at most
-        # 2 exp(-t^2 / (2 a^2 sum ||Q_b||^2)), a = max(share, 1 - share);
-        # its mean square is share (1 - share) sum ||Q_b||^2.
-        tail = np.maximum(share, 1 - share) / np.sqrt(share * (1 - share))
+        # Theorem A3: given how many bags hold the unit, the norm of the sum of their Q_b exceeds t with probability at
+        # most 2 exp(-theta^2 t^2 / (2 a^2 sum ||Q_b||^2)), a = max(share, 1 - share); about share (1 - share)
+        # sum ||Q_b||^2 is its mean square.
+        tail = np.maximum(share, 1 - share) / np.sqrt(share * (1 - share)) / _fixed_number(n_bags, n_bags - counts)
     return TakenBags(patterns, counts, np.ones(n_bags, bool), noise, tail)
+
+
+def _fixed_number(n: Any, c: Any) -> NDArray[np.float64]:
+    """Return theta = 1 - P(Bin(n, c/n) = c): what a fixed number of bags costs beside n coins (Theorem A3)."""
+    return np.asarray(1 - binom.pmf(c, n, np.divide(c, n)))

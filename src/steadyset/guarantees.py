@@ -248,8 +248,9 @@ def second_moment(s: Setting) -> float:
         odds = _bootstrap_odds(s)
         pairs = 1.0 if s.n == 2 else -math.expm1(s.m * math.log1p(-1 / (s.n - 1) ** 2))  # q/(1-p)^2
         influence = (odds + pairs) / s.n  # K = (1/n)(p/(1-p) + q/(1-p)^2)
-        # at most n - 1 of the n rows are out of a bag, n(1 - p) on average
-        spread_without = min(s.spread * (1 + odds) * (1 - 1 / s.n), _largest_spread(s.L))
+        # at most n of the n rows are out of a bag, n(1 - p) on average (n - 1 is true too, but then the bound would
+        # not fall with n where bags are a share of the rows)
+        spread_without = min(s.spread * (1 + odds), _largest_spread(s.L))
     if s.B is None:
         noise = 0.0
     elif s.coupling == "hash":  # c = 2 (P(hit) + k p/(n-m)); k = 1: 2p N/(N-1), N = n-m+1

@@ -238,8 +238,8 @@ class StabilityAudit:
         """Return the score above which a unit stands clear of Monte Carlo noise, corrected for all pairs looked at.
 
         If a unit had no influence, which bags hold it would have nothing to do with what they predict. Its score then
-        exceeds t with probability at most 2 exp(-(t / row_tail)^2 / 2) at a point (Pinelis' inequality for sums of
-        vectors), and all units at all points together exceed this limit with probability at most alpha.
+        exceeds t with probability at most 2 exp(-(t / row_tail)^2 / 2) at a point (Theorem A3 of the theory pages), and
+        all units at all points together exceed this limit with probability at most alpha.
 
         Parameters
         ----------
