@@ -5,6 +5,8 @@ vectors, so that the mean moves from p to somewhere in p + (c simplex - s)/B.
 """
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -37,15 +39,29 @@ def unsafe_rows(
     rows = np.flatnonzero(counts > 0)  # a row that no bag holds is safe
     if len(points) == 0:
         return unsafe
-    proba = np.ascontiguousarray(predictions.proba[:, points])
     free = _taken_bags.all_free(predictions.bags, rows)
-    total, own, away = sum_bags(proba), sets[points], radius[points]
     largest = counts[rows] * (1 + off) + _SLACK * n_bags
-    for unit, without in _audit_kernel.sums(proba, free, threads):
-        safe = _within_radius(total - without, float(largest[unit]), n_bags, away)
-        if not safe.all():
-            safe |= _shares_a_label(rule, without, own, float(largest[unit]), n_bags)
-        unsafe[points] += ~safe
+
+    interrupted = Event()
+
+    def of_points(part: NDArray[np.intp]) -> None:
+        proba = np.ascontiguousarray(predictions.proba[:, part])
+        total, own, away = sum_bags(proba), sets[part], radius[part]
+        for unit, without in _audit_kernel.sums(proba, free, 1):
+            if interrupted.is_set():
+                return
+            safe = _within_radius(total - without, float(largest[unit]), n_bags, away)
+            if not safe.all():
+                safe |= _shares_a_label(rule, without, own, float(largest[unit]), n_bags)
+            unsafe[part] += ~safe
+
+    parts = np.array_split(points, min(threads, len(points)))
+    with ThreadPoolExecutor(len(parts)) as pool:  # each has points of its own, so that the counts do not meet
+        try:
+            list(pool.map(of_points, parts))
+        except BaseException:
+            interrupted.set()
+            raise
     return unsafe
 
 
