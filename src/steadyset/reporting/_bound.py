@@ -62,7 +62,7 @@ def along_epsilon(bags: Bags, n_classes: int, top: float) -> dict[str, Any] | No
 def _over_square(bags: Bags, n_classes: int, limit: bool) -> tuple[float, str]:
     """Return the smaller of the two bounds that go with 1/epsilon^2, at epsilon = 1, and its theorem."""
     at_one = [
-        selection_stability(**_setting(bags, n_classes, limit), epsilon=1.0, theorem=name)  # type: ignore[arg-type]
+        selection_stability(**_setting(bags, n_classes, limit), epsilon=1.0, theorem=name)
         for name in ("paper", "second-moment")
     ]
     best = min(at_one, key=lambda found: found.delta)

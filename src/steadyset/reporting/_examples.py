@@ -98,4 +98,3 @@ def shown_value(value: Any) -> str:
         return f"{value:.4g}"
     text = str(value)
     return text if len(text) <= 80 else text[:77] + "..."
-

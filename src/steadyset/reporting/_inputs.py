@@ -22,8 +22,8 @@ _SAMPLE_SEED = 0
 class Inputs:
     """Checked input.
 
-    `positions` are those of the points in the caller's X, `columns` the true labels as columns, `rows` what is shown of the
-    points, `shape` that of their images.
+    `positions` are those of the points in the caller's X, `columns` the true labels as columns, `rows` what is shown
+    of the points, `shape` that of their images.
     """
 
     predictions: BagPredictions
@@ -61,9 +61,7 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         rows = _fit_inputs.as_rows(X)
         n = _num_samples(rows)
     else:
-        raise TypeError(
-            f"model must be a fitted StableClassifier or a BagPredictions; got {_validation.shown(model)}."
-        )
+        raise TypeError(f"model must be a fitted StableClassifier or a BagPredictions; got {_validation.shown(model)}.")
     if n < 1:
         raise ValueError("X must have at least 1 row to report on; got 0.")
     classes = model.classes if isinstance(model, BagPredictions) else model.classes_

@@ -24,7 +24,7 @@ def libraries() -> tuple[Any, Any]:
 def page(found: Evidence, numbers: dict[str, Any], examples: list[dict[str, Any]], title: str) -> str:
     """Return the page as HTML."""
     jinja2, plotly = libraries()
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.globals.update(f=_formats, words=_numbers)
     template = environment.from_string(_own("page.html"))
     html: str = template.render(
@@ -41,7 +41,7 @@ def page(found: Evidence, numbers: dict[str, Any], examples: list[dict[str, Any]
         script=_own("page.js"),
         plotly=plotly.get_plotlyjs(),
     )
-    return html
+    return html.strip() + "\n"
 
 
 def _own(name: str) -> str:

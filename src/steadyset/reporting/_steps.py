@@ -1,8 +1,8 @@
 """What the slider needs: where labels enter sets and where conflicts end, as steps over epsilon.
 
-Label sets of the inflated argmax and of the fixed margin only grow with epsilon, and a pair of a point and a row conflicts
-exactly up to one epsilon. So the page holds the places of the steps and answers every epsilon without approximation. Where
-there are too many, they are counted on a grid of epsilons, and the slider moves on that grid.
+Label sets of the inflated argmax and of the fixed margin only grow with epsilon, and a pair of a point and a row
+conflicts exactly up to one epsilon. So the page holds the places of the steps and answers every epsilon without
+approximation. Where there are too many, they are counted on a grid of epsilons, and the slider moves on that grid.
 """
 
 import base64
@@ -111,7 +111,7 @@ def steps(entry: Entries, audit: StabilityAudit, last: NDArray[np.float64], epsi
     if len(labels) > _EXACT_LABELS or len(last) > _EXACT_CONFLICTS:
         step, (starts, last, counts) = _on_a_grid(audit, last, top)
         grid = grid_points(step, top)
-        top, bottom = float(grid[-1]), float(grid[min(np.searchsorted(grid, bottom), len(grid) - 1)])
+        top, bottom = float(grid[-1]), float(grid[min(int(np.searchsorted(grid, bottom)), len(grid) - 1)])
         inflated, margin = label_keys(inflated, grid), label_keys(margin, grid)
     return Steps(step, bottom, top, label_starts, labels, inflated, margin, starts, last, counts)
 
