@@ -44,7 +44,7 @@ RULES: dict[str, Rule] = {
 
 
 def run(console: Console | None = None, output: Path | None = None) -> None:
-    """Fit, compare the paper's four methods, show rules and ambiguous digits, say what is guaranteed, write a report."""
+    """Fit, compare the paper's four methods, show rules and ambiguous digits, say what is guaranteed, report."""
     console = console or Console()
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
