@@ -69,10 +69,17 @@ def test_without_labels_the_page_says_so():
 
 
 def test_a_vacuous_guarantee_is_called_so():
-    made = ss.report(FOUND, epsilon=0.01)
+    found, _ = cases.predictions(resampling="bootstrap")
+    made = ss.report(found, epsilon=0.01)
     assert made.numbers["guarantee"]["vacuous"]
     assert "vacuous: the bound is" in body(made.html)
     assert "that is a limit, not a statement about these bags" in body(made.html)
+
+
+def test_a_guarantee_that_rounds_to_1_is_not_dressed_up():
+    made = ss.report(FOUND, epsilon=0.01)
+    assert 0.999 < made.numbers["guarantee"]["delta"] < 1
+    assert "just below 1, which says next to nothing" in body(made.html)
 
 
 def test_bootstrap_bags_have_no_theorem_6():

@@ -235,7 +235,8 @@ def bound_phrase(delta: float) -> str:
     """Return a bound in words; one that is not below 1 is called vacuous."""
     if delta >= 1:
         return f"vacuous: the bound is {_formats.bound(delta)}, and no probability is above 1"
-    return f"at most {_formats.bound(delta)}"
+    text = _formats.bound(delta)
+    return f"{text}, which says next to nothing" if text == "just below 1" else f"at most {text}"
 
 
 def rows_phrase(every_row: bool) -> str:

@@ -126,7 +126,7 @@ def report(
     >>> bags = ss.draw_bags(n_samples=50, n_bags=100, bag_size=25)
     >>> proba = np.random.default_rng(0).dirichlet([1, 1, 1], size=(100, 4))
     >>> ss.report(ss.BagPredictions(proba, bags, "abc"), y=list("abca"), epsilon=0.01)
-    Report(4 points, 37 conflicts when one of 50 rows is dropped, 4.8 MB)
+    Report(4 points, 33 conflicts when one of 50 rows is dropped, ... MB)
     """
     _page.libraries()
     if output is not None:

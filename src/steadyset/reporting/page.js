@@ -219,6 +219,11 @@ const steadyset = (() => {
   const shortest = (epsilon) => epsilon.toFixed(6).replace(/0+$/, "").replace(/\.$/, "");
   const estimate = ([value, error]) => (Number.isNaN(value) ? DASH : `${fixed(value)} (${fixed(error)})`);
 
+  function boundPhrase(delta) {
+    const text = bounded(delta);
+    if (delta >= 1) return `vacuous: the bound is ${text}, and no probability is above 1`;
+    return text === "just below 1" ? `${text}, which says next to nothing` : `at most ${text}`;
+  }
   function texts(now) {
     const found = {
       "epsilon": [shortest(now.epsilon), now.epsilon],
@@ -236,10 +241,9 @@ const steadyset = (() => {
     }
     if (data.bound !== null) {
       const b = now.bound;
-      const vacuous = b && b.delta >= 1;
       found["bound"] = b === null
         ? ["not bounded: at epsilon 0 the rule is the argmax, which no theorem covers"]
-        : [vacuous ? `vacuous: the bound is ${bounded(b.delta)}, and no probability is above 1` : `at most ${bounded(b.delta)}`, b.delta];
+        : [boundPhrase(b.delta), b.delta];
       found["bound-theorem"] = [b === null ? "none" : data.titles[b.theorem]];
       found["bound-rows"] = [b && b.theorem === "small-bags" ? "for every row, on average" : "on average over the rows and"];
       found["bound-limit"] = b === null ? ["none"] : [bounded(b.limit) + (b.limit >= 1 ? " (vacuous)" : ""), b.limit];
