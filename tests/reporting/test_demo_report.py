@@ -96,7 +96,7 @@ def _keep_picture(page, path, width):
     page.set_viewport_size({"width": width, "height": 2400})
     page.screenshot(path=path)
     with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(96)
+        small = picture.convert("RGB").quantize(256)
     small.save(path, optimize=True)
     assert path.stat().st_size < 300_000
 

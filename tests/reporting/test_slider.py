@@ -172,4 +172,4 @@ def test_keys_and_the_number_field_move_the_slider(browser, tmp_path):
         assert page.get_attribute("#epsilon-number", "aria-invalid") == "true"
         page.click("#epsilon-reset")
         assert now() == 0.05
-        page.wait_for_function("document.getElementById('status').textContent.startsWith('Epsilon 0.05')")
+        page.get_by_text("Epsilon 0.05: mean set size").wait_for(state="attached")  # what a screen reader says
