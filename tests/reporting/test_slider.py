@@ -46,8 +46,8 @@ def assert_page_agrees(shown, found, truth, epsilon):
     assert shown.exact("bound-limit") == pytest.approx(limit.delta, rel=1e-12)
 
 
-def pairs_on_page(shown):
-    rows = shown.page.locator("#pairs-table tbody tr")
+def pairs_on_page(page):
+    rows = page.locator("#pairs-table tbody tr")
     return [[cell.strip() for cell in row.locator("th, td").all_text_contents()] for row in rows.all()]
 
 
@@ -63,7 +63,7 @@ def test_every_number_is_the_librarys_at_random_epsilons(browser, tmp_path, bag_
             assert_page_agrees(shown, found, truth, float(epsilon))
             sets = ss.inflated_argmax(found.mean(), epsilon)
             expected = ss.metrics.by_pair(truth, sets, classes=found.classes)
-            lines = pairs_on_page(shown)
+            lines = pairs_on_page(shown.page)
             assert [line[0] for line in lines] == [" · ".join(pair) for pair in expected["pair"][:12]]
             assert [int(line[1]) for line in lines] == list(expected["n_sets"][:12])
             for card in shown.page.locator("[data-example]").all():
@@ -88,11 +88,11 @@ def test_what_the_server_wrote_is_what_the_script_writes(browser, tmp_path):
         page = context.new_page()
         page.goto(f"file://{tmp_path / 'report.html'}")
         written = page.locator("[data-value]").all_text_contents()
-        table = page.locator("#pairs-table tbody").text_content().split()
+        table = pairs_on_page(page)
         context.close()
         assert written == script
         assert len(written) > 30
-        assert table == shown.page.locator("#pairs-table tbody").text_content().split()
+        assert table == pairs_on_page(shown.page)
     assert (
         made.numbers["inflated_argmax"]["max_instability"] == ss.audit_bags(found, ss.InflatedArgmax()).max_instability
     )
