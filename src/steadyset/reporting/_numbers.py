@@ -17,7 +17,7 @@ from steadyset.reporting import _bound, _formats
 from steadyset.reporting._evidence import INFLATED, MARGIN, Evidence, conflict_numbers, rule_name
 from steadyset.selection import InflatedArgmax, Rule
 
-_MOST_ROWS = 12
+MOST_ROWS = 12
 _MOST_PAIRS = 12
 SCORES = ("correct_single", "size", "coverage", "u65", "u80", "superfluous_inflation")
 
@@ -111,7 +111,7 @@ def _rows(found: Evidence) -> list[dict[str, Any]]:
             "point": int(found.inputs.positions[audit.row_point[unit]]),
             "conflicts": int((found.last[audit.pair_units == unit] >= found.inputs.epsilon).sum()),
         }
-        for unit in audit.influential()[:_MOST_ROWS].tolist()
+        for unit in audit.influential()[:MOST_ROWS].tolist()
     ]
 
 

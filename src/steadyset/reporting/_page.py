@@ -13,8 +13,6 @@ from steadyset.guarantees import selection_stability
 from steadyset.reporting import _bound, _formats, _numbers, _steps
 from steadyset.reporting._evidence import Evidence
 
-_MOST_ROWS = 12
-
 
 def libraries() -> tuple[Any, Any]:
     """Return jinja2 and plotly.offline, or say what to install, before any long work starts."""
@@ -57,7 +55,7 @@ def _script_json(data: Any) -> str:
 def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
     """Return what the page's script works on."""
     inputs, bags = found.inputs, found.inputs.predictions.bags
-    influential = found.path.influential()[:_MOST_ROWS]
+    influential = found.path.influential()[: _numbers.MOST_ROWS]
     return {
         "epsilon": inputs.epsilon,
         "moves": found.moves,
