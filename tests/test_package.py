@@ -6,7 +6,6 @@ import pickle
 import subprocess
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,14 +92,6 @@ def test_an_unknown_instruction_set_is_an_error_with_a_sentence():
     assert done.returncode != 0
     assert "STEADYSET_ISA must be one of baseline" in done.stderr
     assert "got 'sse9'" in done.stderr
-
-
-def test_demo_command():
-    command = Path(sys.executable).with_name("steadyset")
-    done = subprocess.run([command, "demo"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "inflated argmax" in done.stdout
-    assert "most ambiguous digits" in done.stdout
 
 
 def test_labels_of_any_kind_come_back():

@@ -83,6 +83,7 @@ __all__ = [
     "metrics",
     "ndc",
     "plot",
+    "report",
     "reseed_stability",
     "selection_stability",
     "solve_stability",
@@ -100,4 +101,8 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return importlib.import_module(f"steadyset.{name}")
+    if name == "report":
+        from steadyset.reporting import report
+
+        return report
     raise AttributeError(f"module 'steadyset' has no attribute {name!r}")

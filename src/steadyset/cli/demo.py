@@ -1,8 +1,19 @@
 """`steadyset demo`: the whole story on handwritten digits."""
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from steadyset import _demo
+from steadyset.cli._errors import sentences
 
 
-def demo() -> None:
-    """Show every selection rule on a bagged classifier of handwritten digits."""
-    _demo.run()
+def demo(
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the HTML report.")] = Path(
+        "steadyset-demo.html"
+    ),
+) -> None:
+    """Show the whole story on handwritten digits, and write its HTML report."""
+    with sentences("demo"):
+        _demo.run(output=output)

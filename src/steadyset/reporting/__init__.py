@@ -1,0 +1,5 @@
+"""The stability report: one HTML file that says what was observed, what is proved, and where the doubt is."""
+
+from steadyset.reporting._report import Report, report
+
+__all__ = ["Report", "report"]

@@ -1,0 +1,211 @@
+"""Everything a report says, computed by the library at the rule and epsilon asked for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset import _validation, _validation_sets
+from steadyset.audit import audit_bags
+from steadyset.certificates import Certificates, certify
+from steadyset.guarantees import Guarantee
+from steadyset.metrics import Report as Table
+from steadyset.metrics import by_pair, mean_set_size, set_report
+from steadyset.predictions import BagPredictions
+from steadyset.reporting import _bound, _steps
+from steadyset.reporting._inputs import Inputs
+from steadyset.selection import (
+    NDC,
+    SVBOP,
+    Argmax,
+    FixedMargin,
+    InflatedArgmax,
+    MassThreshold,
+    Rule,
+    TopK,
+    stability_radius,
+)
+from steadyset.stability_audit import StabilityAudit
+
+_PAIRS_A_RULE = 1_000_000  # pairs of a point and a row up to which rules without an epsilon-path are audited too
+_PAIRS_CERTIFIED = 3_000_000
+_CERTIFIED_POINTS = (100, 1_000)  # at least, whatever the rows; at most
+_SAMPLE_SEED = 1
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was found; `path` is the audit of the inflated argmax, `own` that of the rule in use, often the same."""
+
+    inputs: Inputs
+    proba: NDArray[np.float64]
+    sets: NDArray[np.bool_]
+    path: StabilityAudit
+    own: StabilityAudit
+    entries: _steps.Entries
+    last: NDArray[np.float64]
+    steps: _steps.Steps
+    rules: dict[str, Any]
+    scores: Table
+    instability: dict[str, float | None]
+    pairs: list[dict[str, Any]]
+    guarantee: Guarantee | str
+    limit: Guarantee | str
+    certificates: Certificates | str
+    certified: NDArray[np.intp]
+    lead: NDArray[np.float64]
+
+    @property
+    def moves(self) -> bool:
+        """Whether the slider moves the rule in use."""
+        return self.inputs.moves
+
+
+INFLATED, MARGIN = "inflated argmax", "fixed margin"
+
+
+def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
+    """Audit, measure and certify."""
+    predictions, epsilon = inputs.predictions, inputs.epsilon
+    proba = predictions.mean()
+    path = audit_bags(predictions, InflatedArgmax(epsilon), random_state=0, n_jobs=n_jobs)
+    own = path if inputs.moves else audit_bags(predictions, inputs.rule, random_state=0, n_jobs=n_jobs)
+    sets = _validation.rule_mask(inputs.rule, proba)
+    entries, last = _steps.entries(proba, epsilon), _steps.last_conflicts(path)
+    rules = _rules(inputs, sets)
+    bags, n_classes = predictions.bags, predictions.n_classes
+    certificates, certified = _certify(predictions, inputs.rule, alpha)
+    return Evidence(
+        inputs=inputs,
+        proba=proba,
+        sets=sets,
+        path=path,
+        own=own,
+        entries=entries,
+        last=last,
+        steps=_steps.steps(entries, path, last, epsilon),
+        rules=rules,
+        scores=_scores(rules, proba, inputs),
+        instability=_instabilities(rules, path, own, predictions, inputs, n_jobs),
+        pairs=_pairs(InflatedArgmax(epsilon)(proba), inputs),
+        guarantee=_bound.guarantee(bags, inputs.rule, n_classes),
+        limit=_bound.guarantee(bags, inputs.rule, n_classes, limit=True),
+        certificates=certificates,
+        certified=certified,
+        lead=np.asarray(stability_radius(proba, Argmax())),
+    )
+
+
+def _rules(inputs: Inputs, sets: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the rules side by side, by the names that the page gives them; the one in use has its own line."""
+    epsilon = inputs.epsilon
+    rules: dict[str, Any] = {
+        "argmax": Argmax(),
+        INFLATED: InflatedArgmax(epsilon),
+        MARGIN: FixedMargin(epsilon),
+        "top 2": TopK(2),
+        "mass threshold, 0.8": MassThreshold(0.8),
+        "NDC, F1": NDC(),
+        "SVBOP, u65": SVBOP("u65"),
+        "SVBOP, u80": SVBOP("u80"),
+    }
+    if not inputs.moves and inputs.rule not in rules.values():
+        rules[f"in use: {rule_name(inputs.rule)}"] = sets
+    return rules
+
+
+def rule_name(rule: Any) -> str:
+    """Return a rule's name: that of a function, else how it prints."""
+    name = getattr(rule, "__name__", None)
+    return name if isinstance(name, str) else repr(rule)
+
+
+def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -> Table:
+    masks = {name: rule(proba) if isinstance(rule, Rule) else rule for name, rule in rules.items()}
+    if inputs.columns is not None:
+        return set_report(inputs.columns, masks, proba)
+    rows = tuple((name, mean_set_size(mask)) for name, mask in masks.items())
+    return Table(("rule", "size"), rows, ("", "lower"))
+
+
+def _instabilities(
+    rules: dict[str, Any],
+    path: StabilityAudit,
+    own: StabilityAudit,
+    predictions: BagPredictions,
+    inputs: Inputs,
+    n_jobs: int | None,
+) -> dict[str, float | None]:
+    """Return each rule's largest instability, None where it was not measured.
+
+    The fixed margin's is not: its sets hold those of the inflated argmax, so that theirs bounds it.
+    """
+    cheap = path.n_points * path.n_units <= _PAIRS_A_RULE
+    found: dict[str, float | None] = {}
+    for name, rule in rules.items():
+        if isinstance(rule, Argmax):
+            found[name] = None if path.epsilon_floor > 0 else float(path.at(0.0).max())
+        elif name == INFLATED:
+            found[name] = path.max_instability
+        elif not isinstance(rule, Rule) or rule == inputs.rule:
+            found[name] = own.max_instability
+        elif name == MARGIN or not cheap:
+            found[name] = None
+        else:
+            found[name] = audit_bags(predictions, rule, random_state=0, n_jobs=n_jobs).max_instability
+    return found
+
+
+def _pairs(sets: NDArray[np.bool_], inputs: Inputs) -> list[dict[str, Any]]:
+    """Return the pairs of labels that share sets, as columns, the most common first."""
+    if inputs.columns is not None:
+        table = by_pair(inputs.columns, sets)
+        return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    counts = sets.astype(np.int64).T @ sets
+    first, second = np.nonzero(np.triu(counts, 1))
+    order = np.argsort(-counts[first, second], kind="stable")
+    pairs = zip(first[order].tolist(), second[order].tolist(), strict=True)
+    return [{"pair": pair, "n_sets": int(counts[pair])} for pair in pairs]
+
+
+def _certify(predictions: BagPredictions, rule: Any, alpha: float) -> tuple[Certificates | str, NDArray[np.intp]]:
+    """Return the certificates of the points, or of a sample of them where there are many; or why there are none."""
+    n = predictions.n_points
+    least, most = _CERTIFIED_POINTS
+    wanted = min(n, max(least, min(most, _PAIRS_CERTIFIED // predictions.bags.n_samples)))
+    points = np.arange(n)
+    if wanted < n:
+        points = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, wanted, replace=False))
+        predictions = BagPredictions(predictions.proba[:, points], predictions.bags, predictions.classes)
+    if predictions.bags.resampling is None:
+        return "No certificates: the bags were adopted, and how they were drawn is not known.", points
+    if predictions.n_bags < 4:
+        return f"No certificates: they need at least 4 bags, and there are {predictions.n_bags}.", points
+    if not isinstance(rule, Rule) or (
+        not isinstance(rule, Argmax) and rule.compatible_epsilon(predictions.n_classes) is None
+    ):
+        return f"No certificates: the rule {rule_name(rule)} has no stability radius.", points
+    return certify(predictions, rule, alpha), points
+
+
+def conflict_numbers(audit: StabilityAudit, epsilon: float | None = None) -> dict[str, Any]:
+    """Return an audit in plain numbers, at its own epsilon or at another."""
+    found = audit.instability if epsilon is None else audit.at(epsilon)
+    counts = np.rint(found * audit.n_units).astype(np.int64)
+    return {
+        "conflicts": int(counts.sum()),
+        "pairs": audit.n_points * audit.n_units,
+        "points_in_conflict": int((counts > 0).sum()),
+        "max_instability": float(found.max()),
+        "max_rows": int(counts.max()),
+        "mean_instability": float(found.mean()),
+    }
+
+
+def checked_level(alpha: Any) -> float:
+    """Return a level above 0 and below 1."""
+    level = _validation_sets.share(alpha, "alpha")
+    if not 0 < level < 1:
+        raise ValueError(f"alpha must be a number above 0 and below 1; got {alpha!r}.")
+    return level

@@ -1,0 +1,163 @@
+"""What a report is made from, checked: the bags' predictions, the rule, the labels, and rows to show."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from steadyset import _fit_inputs, _validation
+from steadyset.ensemble import StableClassifier, _with_epsilon
+from steadyset.predictions import BagPredictions
+from steadyset.selection import InflatedArgmax
+
+_SAMPLE_SEED = 0
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Checked input.
+
+    `positions` are those of the points in the caller's X, `columns` the true labels as columns, `rows` what is shown
+    of the points, `shape` that of their images.
+    """
+
+    predictions: BagPredictions
+    rule: Any
+    epsilon: float
+    columns: NDArray[np.intp] | None
+    positions: NDArray[np.intp]
+    n_given: int
+    rows: Any
+    feature_names: list[str] | None
+    shape: tuple[int, ...] | None
+    made_by: Any
+
+    @property
+    def moves(self) -> bool:
+        """Whether the slider moves the rule itself: it is the inflated argmax."""
+        return type(self.rule) is InflatedArgmax
+
+
+def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max_points: Any) -> Inputs:
+    """Check everything, and predict with every bag at the points, or at a sample of them."""
+    most = _validation.count(max_points, "max_points")
+    if rule is not None and epsilon is not None:
+        raise ValueError(f"epsilon and rule must not both be given; got epsilon={epsilon!r} and rule={rule!r}.")
+    if epsilon is not None:
+        epsilon = _validation.epsilon(epsilon)
+    if rule is not None and not callable(rule):
+        raise TypeError(f"rule must be a rule object or a callable; got {_validation.shown(rule)}.")
+    if isinstance(model, BagPredictions):
+        n, rows = model.n_points, None if X is None else _checked_rows(X, model.n_points)
+    elif isinstance(model, StableClassifier):
+        check_is_fitted(model)
+        if X is None:
+            raise ValueError("X must be given with a StableClassifier; got None.")
+        rows = _fit_inputs.as_rows(X)
+        n = _num_samples(rows)
+    else:
+        raise TypeError(f"model must be a fitted StableClassifier or a BagPredictions; got {_validation.shown(model)}.")
+    if n < 1:
+        raise ValueError("X must have at least 1 row to report on; got 0.")
+    classes = model.classes if isinstance(model, BagPredictions) else model.classes_
+    columns = None if y is None else _columns(y, classes, n)
+    shape = _image_shape(images, rows, n)
+    positions = np.arange(n) if n <= most else np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, most, False))
+    if n > most:
+        rows = None if rows is None else _safe_indexing(rows, positions)
+        columns = None if columns is None else columns[positions]
+    if isinstance(model, BagPredictions):
+        predictions = model if n <= most else BagPredictions(model.proba[:, positions], model.bags, classes)
+        chosen = rule if rule is not None else InflatedArgmax(0.05 if epsilon is None else epsilon)
+    else:
+        predictions = model.bag_predictions(rows)
+        chosen = rule if rule is not None else model._rule()
+        chosen = chosen if epsilon is None else _with_epsilon(chosen, epsilon)
+    if getattr(chosen, "epsilon", 0.0) == math.inf:
+        raise ValueError(f"epsilon must be finite for a report; got {chosen!r}.")
+    if predictions.n_classes < 2:
+        raise ValueError("model must know at least 2 labels to report on; got 1.")
+    return Inputs(
+        predictions,
+        chosen,
+        _slider_start(chosen),
+        columns,
+        positions,
+        n,
+        rows,
+        _feature_names(model, rows),
+        shape,
+        model,
+    )
+
+
+def _slider_start(rule: Any) -> float:
+    own = getattr(rule, "epsilon", None)
+    return float(own) if isinstance(own, float | int) and 0 <= own < math.inf else 0.05
+
+
+def _checked_rows(X: Any, n: int) -> Any:
+    rows = _fit_inputs.as_rows(X)
+    if _num_samples(rows) != n:
+        raise ValueError(f"X must have a row for each of the {n} points of the predictions; got {_num_samples(rows)}.")
+    return rows
+
+
+def _columns(y: Any, classes: NDArray[Any], n: int) -> NDArray[np.intp]:
+    try:
+        labels = y.tolist() if hasattr(y, "tolist") else list(y)
+    except TypeError:
+        raise TypeError(f"y must be a label for each row of X; got {_validation.shown(y)}.") from None
+    if len(labels) != n:
+        raise ValueError(f"y must have a label for each of the {n} rows of X; got {len(labels)} labels.")
+    place = {label: column for column, label in enumerate(classes.tolist())}
+    columns = np.empty(n, np.intp)
+    for row, label in enumerate(labels):
+        try:
+            columns[row] = place[label]
+        except (KeyError, TypeError):
+            raise ValueError(
+                f"y must hold labels that the model knows; got {_validation.shown(label)} in row {row}."
+            ) from None
+    return columns
+
+
+def _image_shape(images: Any, rows: Any, n: int) -> tuple[int, ...] | None:
+    """Return the shape of one image, given or seen from X; None where points are no images."""
+    allowed = "(height, width), (height, width, channels) or (channels, height, width) with 1, 3 or 4 channels"
+    sizes = None if rows is None or hasattr(rows, "columns") else tuple(int(s) for s in rows.shape[1:])
+    if images is None:
+        return sizes if sizes is not None and len(sizes) > 1 and _is_image(sizes) else None
+    if rows is None:
+        raise ValueError("images needs X, the points to show; got X=None.")
+    if not isinstance(images, tuple | list):
+        raise TypeError(f"images must be {allowed}; got {_validation.shown(images)}.")
+    shape = tuple(_validation.count(side, "images") for side in images)
+    if not _is_image(shape):
+        raise ValueError(f"images must be {allowed}; got {_validation.shown(images)}.")
+    have = math.prod(sizes) if sizes is not None else len(rows.columns)
+    if issparse(rows) or have != math.prod(shape):
+        raise ValueError(f"images must fit the {have} values of a row of X; got {_validation.shown(images)}.")
+    return shape
+
+
+def _is_image(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 2 or (len(shape) == 3 and (shape[2] in (1, 3, 4) or shape[0] in (1, 3, 4)))
+
+
+def _feature_names(model: Any, rows: Any) -> list[str] | None:
+    if rows is None:
+        return None
+    if hasattr(rows, "columns"):
+        return [str(name) for name in rows.columns]
+    if len(rows.shape) != 2:
+        return None
+    own = getattr(model, "feature_names_in_", None)
+    if own is not None and len(own) == rows.shape[1]:
+        return [str(name) for name in own]
+    return [f"column {number}" for number in range(rows.shape[1])]

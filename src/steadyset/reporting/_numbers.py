@@ -1,0 +1,252 @@
+"""What the page shows, as plain data, and the same as the texts that the slider moves."""
+
+import math
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from steadyset.guarantees import Guarantee
+from steadyset.metrics import Estimate
+from steadyset.predictions import BagPredictions
+from steadyset.reporting import _bound, _formats
+from steadyset.reporting._evidence import INFLATED, MARGIN, Evidence, conflict_numbers, rule_name
+from steadyset.selection import InflatedArgmax, Rule
+
+MOST_ROWS = 12
+_MOST_PAIRS = 12
+SCORES = ("correct_single", "size", "coverage", "u65", "u80", "superfluous_inflation")
+
+
+def plain(found: Evidence, examples: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return everything as numbers, strings, lists and dicts."""
+    inputs, bags = found.inputs, found.inputs.predictions.bags
+    classes = [str(label) for label in inputs.predictions.classes.tolist()]
+    return {
+        "n_points": found.path.n_points,
+        "n_points_given": inputs.n_given,
+        "n_samples": bags.n_samples,
+        "n_bags": bags.n_bags,
+        "bag_size": bags.bag_size,
+        "n_classes": len(classes),
+        "classes": classes,
+        "rule": rule_name(inputs.rule),
+        "epsilon": inputs.epsilon,
+        "slider": {"bottom": found.steps.bottom, "top": found.steps.top, "step": found.steps.step},
+        "audit": {
+            "words": found.own.algorithm,
+            "rows_left_out": found.own.n_units,
+            "rows_unanswered": len(found.own.unanswered),
+            **conflict_numbers(found.own),
+        },
+        "inflated_argmax": conflict_numbers(found.path),
+        "argmax": conflict_numbers(found.path, 0.0) if found.path.epsilon_floor == 0 else None,
+        "guarantee": _guarantee(found.guarantee, found.limit),
+        "rules": [_rule_line(found, name, row) for name, row in zip(found.rules, found.scores.rows, strict=True)],
+        "ambiguous": int((InflatedArgmax(inputs.epsilon)(found.proba).sum(axis=1) > 1).sum()),
+        "examples": [{key: value for key, value in card.items() if key != "image"} for card in examples],
+        "pairs": [
+            {**{key: _number(value) for key, value in pair.items()}, "pair": [classes[j] for j in pair["pair"]]}
+            for pair in found.pairs[:_MOST_PAIRS]
+        ],
+        "n_pairs": len(found.pairs),
+        "rows": _rows(found),
+        "n_rows_clear": len(found.path.influential()),
+        "score_limit": float(np.min(found.path.score_limit())),
+        "certificates": _certificates(found),
+        "configuration": _configuration(found),
+    }
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Estimate):
+        return {"value": _finite(float(value)), "standard_error": _finite(value.standard_error)}
+    return value
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _guarantee(best: Guarantee | str, limit: Guarantee | str) -> dict[str, Any] | str:
+    if isinstance(best, str) or isinstance(limit, str):
+        return str(best)
+    return {
+        "delta": best.delta,
+        "vacuous": best.vacuous,
+        "theorem": best.theorem,
+        "epsilon": best.epsilon,
+        "n_bags": best.n_bags,
+        "coupling": best.coupling,
+        "every_row": best.every_row,
+        "sentence": str(best),
+        "assumptions": list(best.assumptions),
+        "limit_delta": limit.delta,
+    }
+
+
+def _rule_line(found: Evidence, name: str, row: tuple[Any, ...]) -> dict[str, Any]:
+    values = dict(zip(found.scores.columns, row, strict=True))
+    rule = found.rules[name]
+    in_use = name.startswith("in use: ") or (isinstance(rule, Rule) and rule == found.inputs.rule)
+    line: dict[str, Any] = {"rule": name, "in_use": in_use}
+    line |= {column: _number(values[column]) for column in SCORES if column in values}
+    return {**line, "max_instability": found.instability[name]}
+
+
+def _rows(found: Evidence) -> list[dict[str, Any]]:
+    """Return the training rows whose largest shift stands clear of Monte Carlo noise, the clearest first."""
+    audit, ids = found.path, found.inputs.predictions.bags.sample_ids
+    limits = audit.score_limit()
+    return [
+        {
+            "row": int(audit.left_out[unit]),
+            "id": None if ids is None else str(ids[audit.left_out[unit]]),
+            "score": float(audit.row_score[unit]),
+            "limit": float(limits[unit]),
+            "point": int(found.inputs.positions[audit.row_point[unit]]),
+            "conflicts": int((found.last[audit.pair_units == unit] >= found.inputs.epsilon).sum()),
+        }
+        for unit in audit.influential()[:MOST_ROWS].tolist()
+    ]
+
+
+def _certificates(found: Evidence) -> dict[str, Any] | str:
+    proved = found.certificates
+    if isinstance(proved, str):
+        return proved
+    n = proved.n_points
+    certain: dict[str, Any] = {"cleared_points": None, "cleared_rows": None, "poisoning": None, "most_poisoning": None}
+    if proved.unsafe_rows is not None and proved.poisoning_radius is not None:
+        certain = {
+            "cleared_points": int((proved.unsafe_rows == 0).sum()) / n,
+            "cleared_rows": float(1 - proved.unsafe_rows.mean() / proved.n_samples),
+            "poisoning": int(np.median(proved.poisoning_radius)),
+            "most_poisoning": int(proved.poisoning_radius.max()),
+        }
+    return {
+        "n_points": n,
+        "alpha": proved.alpha,
+        "no_row": int((proved.bound == 0).sum()) / n,
+        "vacuous": int((proved.bound >= 1).sum()) / n,
+        "median": float(np.median(proved.bound)),
+        "all_at_once_no_row": int((proved.simultaneous_bound == 0).sum()) / n,
+        "all_at_once_vacuous": int((proved.simultaneous_bound >= 1).sum()) / n,
+        **certain,
+    }
+
+
+def _configuration(found: Evidence) -> dict[str, str]:
+    model, bags = found.inputs.made_by, found.inputs.predictions.bags
+    predictions_only = isinstance(model, BagPredictions)
+    kind = {"subbagging": "subbagging (without replacement)", "bootstrap": "bootstrap (with replacement)"}
+    size = "of different sizes" if bags.bag_size is None else f"of {bags.bag_size:,} rows"
+    seed = bags.seed if predictions_only else model.seed_
+    return {
+        "Learner": "not known: the report was made from predictions" if predictions_only else _short(model._learner()),
+        "Bags": f"{bags.n_bags:,} {size}, {kind.get(bags.resampling or '', 'adopted, draw not known')}",
+        "Coupling": {"hash": "hash: a dropped row changes only the bags that held it", None: "not known"}.get(
+            bags.coupling, "any: bags with and without a row are not tied together"
+        ),
+        "Seed": "not known" if seed is None else str(seed),
+        "Training rows": f"{bags.n_samples:,}",
+        "Points": _points_in_words(found),
+        "Labels": f"{found.proba.shape[1]:,}",
+        "Rule in use": rule_name(found.inputs.rule),
+        "Written": written(),
+        "Versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
+    }
+
+
+def _points_in_words(found: Evidence) -> str:
+    n, given = found.path.n_points, found.inputs.n_given
+    known = "with true labels" if found.inputs.columns is not None else "without true labels"
+    return f"{n:,}, {known}" + ("" if n == given else f", drawn at random from {given:,}")
+
+
+def _short(thing: Any) -> str:
+    text = " ".join(repr(thing).split())
+    return text if len(text) <= 400 else text[:397] + "..."
+
+
+def written() -> str:
+    """Return the day and time, which SOURCE_DATE_EPOCH fixes for files that have to come out the same."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(fixed), UTC) if fixed.isdigit() else datetime.now(UTC)
+    return now.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computed the report."""
+    packages = ("steadyset", "numpy", "scipy", "scikit-learn", "plotly", "jinja2")
+    return {
+        "Python": platform.python_version(),
+        **{name: version(name) for name in packages},
+        sys.platform: platform.machine(),
+    }
+
+
+def live(found: Evidence, numbers: dict[str, Any]) -> dict[str, tuple[str, float | None]]:
+    """Return the texts that the slider moves, at its first place, each with its number where it is one."""
+    audit = numbers["inflated_argmax"]
+    rules = {line["rule"]: line for line in numbers["rules"]}
+    texts: dict[str, tuple[str, float | None]] = {
+        "epsilon": (_formats.epsilon(numbers["epsilon"]), numbers["epsilon"]),
+        "set-size": (_formats.fixed(rules[INFLATED]["size"]["value"]), rules[INFLATED]["size"]["value"]),
+        "conflicts": (_formats.count(audit["conflicts"]), audit["conflicts"]),
+        "conflict-share": (_formats.percent(audit["mean_instability"]), audit["mean_instability"]),
+        "points-in-conflict": (_formats.count(audit["points_in_conflict"]), audit["points_in_conflict"]),
+        "max-instability": (_formats.share(audit["max_instability"]), audit["max_instability"]),
+        "max-rows": (_formats.count(audit["max_rows"]), audit["max_rows"]),
+        "ambiguous": (_formats.count(numbers["ambiguous"]), numbers["ambiguous"]),
+        "margin-instability": (f"≤ {_formats.share(audit['max_instability'])}", None),
+    }
+    for short, name in (("inflated", INFLATED), ("margin", MARGIN)):
+        for column in SCORES:
+            if column in rules[name]:
+                texts[f"{short}-{column}"] = (estimate(rules[name][column]), rules[name][column]["value"])
+    if found.moves and not isinstance(found.guarantee, str) and not isinstance(found.limit, str):
+        texts |= bound_texts(found.guarantee, found.limit)
+    proved = numbers["certificates"]
+    if found.moves and not isinstance(proved, str):
+        texts |= {
+            "cert-none": (_formats.percent(proved["no_row"]), proved["no_row"]),
+            "cert-vacuous": (_formats.percent(proved["vacuous"]), proved["vacuous"]),
+            "cert-median": (_formats.share(proved["median"]), proved["median"]),
+        }
+    return texts
+
+
+def bound_texts(best: Guarantee, limit: Guarantee) -> dict[str, tuple[str, float | None]]:
+    """Return a guarantee in the words of the page."""
+    return {
+        "bound": (bound_phrase(best.delta), best.delta),
+        "bound-theorem": (_bound.TITLES[best.theorem], None),
+        "bound-rows": (rows_phrase(best.every_row), None),
+        "bound-limit": (_formats.bound(limit.delta) + (" (vacuous)" if limit.vacuous else ""), limit.delta),
+    }
+
+
+def bound_phrase(delta: float) -> str:
+    """Return a bound in words; one that is not below 1 is called vacuous."""
+    if delta >= 1:
+        return f"vacuous: the bound is {_formats.bound(delta)}, and no probability is above 1"
+    text = _formats.bound(delta)
+    return f"{text}, which says next to nothing" if text == "just below 1" else f"at most {text}"
+
+
+def rows_phrase(every_row: bool) -> str:
+    """Return over what a guarantee averages."""
+    return "for every row, on average" if every_row else "on average over the rows and"
+
+
+def estimate(cell: dict[str, Any]) -> str:
+    """Return a measured number with its standard error in parentheses."""
+    if cell["value"] is None:
+        return _formats.DASH
+    error = cell["standard_error"]
+    return f"{_formats.fixed(cell['value'])} ({_formats.DASH if error is None else _formats.fixed(error)})"

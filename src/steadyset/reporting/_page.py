@@ -1,0 +1,96 @@
+"""The page: numbers in, one HTML file out, with everything it needs inside."""
+
+import base64
+import json
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset import _optional
+from steadyset.guarantees import selection_stability
+from steadyset.reporting import _bound, _formats, _numbers, _steps
+from steadyset.reporting._evidence import Evidence
+
+
+def libraries() -> tuple[Any, Any]:
+    """Return jinja2 and plotly.offline, or say what to install, before any long work starts."""
+    return _optional.require("jinja2", "report"), _optional.require("plotly.offline", "report")
+
+
+def page(found: Evidence, numbers: dict[str, Any], examples: list[dict[str, Any]], title: str) -> str:
+    """Return the page as HTML."""
+    jinja2, plotly = libraries()
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.globals.update(f=_formats, words=_numbers)
+    template = environment.from_string(_own("page.html"))
+    html: str = template.render(
+        title=title,
+        numbers=numbers,
+        live=_numbers.live(found, numbers),
+        moves=found.moves,
+        examples=examples,
+        theorem_titles=_bound.TITLES,
+        has_labels=found.inputs.columns is not None,
+        shows_images=found.inputs.shape is not None,
+        data=_script_json(_data(found, numbers)),
+        style=_own("page.css"),
+        script=_own("page.js"),
+        plotly=plotly.get_plotlyjs(),
+    )
+    return html.strip() + "\n"
+
+
+def _own(name: str) -> str:
+    return (files("steadyset.reporting") / name).read_text(encoding="utf-8")
+
+
+def _script_json(data: Any) -> str:
+    """Return JSON that no value can break out of a script element with."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # ASCII only
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page's script works on."""
+    inputs, bags = found.inputs, found.inputs.predictions.bags
+    influential = found.path.influential()[: _numbers.MOST_ROWS]
+    return {
+        "epsilon": inputs.epsilon,
+        "moves": found.moves,
+        "points": found.path.n_points,
+        "units": found.path.n_units,
+        "classes": numbers["classes"],
+        "truth": None if inputs.columns is None else _packed(inputs.columns, "<u4"),
+        "steps": _steps.as_data(found.steps),
+        "rows": _steps.unit_steps(influential, found.path, found.last, found.steps.step),
+        "bound": _bound.along_epsilon(bags, found.proba.shape[1], found.steps.top) if found.moves else None,
+        "titles": _bound.TITLES,
+        "certificates": _certificates(found),
+    }
+
+
+def _certificates(found: Evidence) -> dict[str, Any] | None:
+    """Return what Theorem 4 is made of at each certified point: the radius of the argmax, and the two bounds."""
+    proved, bags = found.certificates, found.inputs.predictions.bags
+    if isinstance(proved, str) or not found.moves:
+        return None
+    influence = selection_stability(
+        n_samples=bags.n_samples,
+        epsilon=1.0,
+        bag_size=bags.bag_size or 0,
+        resampling=bags.resampling or "subbagging",
+        theorem="second-moment",
+    ).delta
+    return {
+        "rows": proved.n_samples,
+        "influence": influence,
+        "lead": _packed(found.lead[found.certified], "<f8"),
+        "spread": _packed(proved.spread_bound, "<f8"),
+        "distance": _packed(proved.distance_bound, "<f8"),
+    }
+
+
+def _packed(values: NDArray[Any], kind: str) -> str:
+    return base64.b64encode(np.asarray(values).astype(kind).tobytes()).decode("ascii")
