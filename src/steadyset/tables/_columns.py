@@ -1,15 +1,19 @@
 """Which columns of a table are features, and of what kind."""
 
 import re
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from steadyset._optional import require
 from steadyset._validation import shown
 
 _AMBIGUOUS_DATE = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+_PLURALS = {"number": "finite numbers", "date": "dates", "category": "texts"}
 _MANY = 1000  # distinct texts in a column: beyond, it is taken for names or free text
 
 
@@ -75,40 +79,30 @@ def as_text(values: Any) -> Any:
 
 
 def _choose(values: Any, name: str, forced: bool) -> Column:
-    arrow = require("pyarrow", "data")
-    types, kind = arrow.types, values.type
-    if (
-        types.is_nested(kind)
-        or types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_fixed_size_binary(kind)
-    ):
-        raise ValueError(
-            f"column {name!r} must hold numbers, dates or texts; got {kind}: leave it out with {_drop(name)}."
-        )
+    types, kind = require("pyarrow", "data").types, values.type
+    binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    if types.is_nested(kind) or binary:
+        raise ValueError(f"column {name!r} must hold numbers, dates or texts; got {kind}: {_leave_out(name)}.")
     if forced:
         return Column(name, "category", _categories(values))
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind):
-        return Column(name, "number")
-    if types.is_null(kind):
-        return Column(name, "number")  # nothing but missing values: a constant to every learner
-    if types.is_temporal(kind):
-        return Column(name, "date" if types.is_timestamp(kind) or types.is_date(kind) else "number")
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return Column(name, "date")
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind)):
+        return Column(name, "number")  # one of nothing but missing values is a constant to every learner
     categories = _categories(values)
     _refuse_numbers_with_words(values, categories, name)
     if categories and all(_ISO_DATE.fullmatch(text) for text in categories):
         return Column(name, "date")
     if categories and all(_AMBIGUOUS_DATE.fullmatch(text) for text in categories):
         raise ValueError(
-            f"column {name!r} holds dates such as {categories[0]!r}, of which day and month cannot be told apart: write them "
-            f"as 2024-12-31, keep them as categories with --categorical {quoted(name)}, or leave them out with {_drop(name)}."
+            f"column {name!r} holds dates such as {categories[0]!r}, of which day and month cannot be told apart: "
+            f"write them as 2024-12-31, {_keep(name)}, or {_leave_out(name)}."
         )
-    n_rows = len(values)
-    if len(categories) > min(_MANY, max(50, n_rows // 2)):
+    if len(categories) > min(_MANY, max(50, len(values) // 2)):
         raise ValueError(
-            f"column {name!r} holds {len(categories):,} distinct texts in {n_rows:,} rows, such as {shown(categories[0])}: leave "
-            f"it out with {_drop(name)}, take it as names of the rows with --id-column {quoted(name)}, or keep it as "
-            f"categories with --categorical {quoted(name)}."
+            f"column {name!r} holds {len(categories):,} distinct texts in {len(values):,} rows, such as "
+            f"{shown(categories[0])}: {_leave_out(name)}, take it as the names of the rows with "
+            f"--id-column {quoted(name)}, or {_keep(name)}."
         )
     return Column(name, "category", categories)
 
@@ -120,18 +114,13 @@ def _categories(values: Any) -> tuple[str, ...]:
 
 def _refuse_numbers_with_words(values: Any, categories: tuple[str, ...], name: str) -> None:
     words = [text for text in categories if not _is_number(text)]
-    if categories and len(words) < len(categories) / 2:
-        if not words:  # numbers that were written as texts
-            example = "all of them"
-            raise ValueError(
-                f"column {name!r} holds numbers as texts, {example}: keep them as categories with --categorical {quoted(name)}, "
-                f"or leave them out with {_drop(name)}."
-            )
-        rows = as_text(values).to_pylist()
-        raise ValueError(
-            f"column {name!r} holds numbers, but {words[0]!r} in row {rows.index(words[0]) + 1}: say that it stands for a "
-            f"missing value with --missing {quoted(words[0])}, or keep the column as categories with --categorical {quoted(name)}."
-        )
+    if not words or len(words) >= len(categories) / 2:
+        return
+    row = as_text(values).to_pylist().index(words[0]) + 1
+    raise ValueError(
+        f"column {name!r} holds numbers, but {words[0]!r} in row {row}: say that it stands for a missing value with "
+        f"--missing {quoted(words[0])}, or {_keep(name)}."
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -144,13 +133,15 @@ def _is_number(text: str) -> bool:
 
 def quoted(text: str) -> str:
     """Return a text as a shell takes it."""
-    import shlex
-
     return shlex.quote(text)
 
 
-def _drop(name: str) -> str:
-    return f"--drop {quoted(name)}"
+def _leave_out(name: str) -> str:
+    return f"leave it out with --drop {quoted(name)}"
+
+
+def _keep(name: str) -> str:
+    return f"keep it as categories with --categorical {quoted(name)}"
 
 
 def _values(values: Any, column: Column) -> Any:
@@ -163,7 +154,7 @@ def _values(values: Any, column: Column) -> Any:
         texts = as_text(values)
     except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, ValueError, TypeError) as error:
         first = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"column {column.name!r} must hold {column.kind}s, as in training: {first}.") from None
+        raise ValueError(f"column {column.name!r} must hold {_PLURALS[column.kind]}; {first}.") from None
     seen = set(column.categories)
     new = sorted(
         {text for text in require("pyarrow.compute", "data").unique(texts).to_pylist() if text is not None} - seen
@@ -181,6 +172,9 @@ def _numbers(values: Any) -> Any:
     elif arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type):
         values = values.cast(arrow.float64())
     numbers = values.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if infinite.size:
+        raise ValueError(f"got {numbers[infinite[0]]} in row {infinite[0] + 1}")
     return numbers
 
 

@@ -20,7 +20,7 @@ _NATIVE_CATEGORIES = 254  # what HistGradientBoostingClassifier takes
 
 
 class TableNumbers(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn a frame into float64 numbers row by row: categories by their codes, dates by days since 1970, NaN if missing.
+    """Turn a frame into float64 numbers row by row: categories by code, dates by days since 1970, missing as NaN.
 
     It learns nothing, so that it may stand in front of any bag.
 
