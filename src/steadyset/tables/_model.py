@@ -180,7 +180,7 @@ def _read_joblib(path: str) -> Any:
 def _read_skops(path: str, trust: Collection[str]) -> Any:
     if not zipfile.is_zipfile(path):
         raise ValueError(
-            f"{path!r} is not a skops model file, or a damaged one; nothing in it was run. If it is a joblib file and you "
+            f"{path!r} is not a skops model file, or a damaged one; nothing in it was run. If it is joblib and you "
             "trust who made it, add --trust-joblib."
         )
     skops = require("skops.io", "persist")

@@ -57,15 +57,15 @@ def choose_target(table: Any, name: str) -> Target:
         fractions = numbers[numbers != np.floor(numbers)]
         if fractions.size:
             raise ValueError(
-                f"target {name!r} holds numbers with fractions, such as {fractions[0]:g}: it looks like a quantity, and "
-                "this is for classes; put it into bins first, or name another column."
+                f"target {name!r} holds numbers with fractions, such as {fractions[0]:g}: it looks like a quantity, "
+                "and this is for classes; put it into bins first, or name another column."
             )
     if len(distinct) < 2:
         raise ValueError(f"target must have at least 2 labels; got only {distinct[0].as_py()!r} in {name!r}.")
     if len(distinct) > max(20, len(values) // 10):
         raise ValueError(
-            f"target {name!r} holds {len(distinct):,} distinct values in {len(values):,} rows: it looks like a quantity "
-            "or a name, and this is for classes; put it into bins first, or name another column."
+            f"target {name!r} holds {len(distinct):,} distinct values in {len(values):,} rows: it looks like a "
+            "quantity or a name, and this is for classes; put it into bins first, or name another column."
         )
     if arrow.types.is_boolean(kind):
         return Target(name, "boolean")
