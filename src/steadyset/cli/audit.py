@@ -111,9 +111,10 @@ def _check_memory(clf: Any, n_points: int) -> None:
 
 
 def _write_points(found: Any, rows: Any, output: str) -> None:
-    import pyarrow as arrow
-
+    from steadyset._optional import require
     from steadyset.tables import _write
+
+    arrow = require("pyarrow", "data")
 
     with _write.open_writer(output) as writer:
         frame = found.to_frame("points")
@@ -124,8 +125,8 @@ def _write_points(found: Any, rows: Any, output: str) -> None:
 def _tell(found: Any, clf: Any, rows: Any, as_json: bool) -> None:
     ids = clf.bags_.sample_ids
     influential = [int(u) for u in found.influential()[:20]]
-    worst = np.argsort(-found.instability, kind="stable")[:10]
-    worst = [int(point) for point in worst if found.instability[point] > 0]
+    order = np.argsort(-found.instability, kind="stable")[:10]
+    worst = [int(point) for point in order if found.instability[point] > 0]
     low, high = found.interval(simultaneous=False)
     if as_json:
         typer.echo(

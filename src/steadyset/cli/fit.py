@@ -18,8 +18,8 @@ Examples:
   steadyset fit train.csv --target species --output model.skops
       500 decision trees, each on half of the rows
 
-  steadyset fit train.parquet --target churn --id-column customer --drop notes --estimator hist-boosting --param max_iter=50
-      --n-bags 100 --output model.skops
+  steadyset fit train.parquet --target churn --id-column customer --drop notes --estimator hist-boosting
+      --param max_iter=50 --n-bags 100 --output model.skops
       another estimator with a parameter; rows have names; a column is left out
 
   steadyset fit train.csv --target y --estimator sklearn.svm.SVC --param C=10 --output model.skops
@@ -38,8 +38,8 @@ def fit(
         str,
         typer.Option(
             metavar="NAME",
-            help="tree, forest, extra-trees, hist-boosting, logistic, knn, svm, naive-bayes, mlp, net, lightgbm, xgboost, "
-            "or a dotted name such as sklearn.svm.SVC.",
+            help="tree, forest, extra-trees, hist-boosting, logistic, knn, svm, naive-bayes, mlp, net, lightgbm, "
+            "xgboost, or a dotted name such as sklearn.svm.SVC.",
             autocompletion=lambda: _short_names(),
         ),
     ] = "tree",
@@ -221,7 +221,7 @@ def _ids(table: Any, name: str) -> list[str]:
         seen: set[str] = set()
         twice = next(text for text in ids if text in seen or seen.add(text))  # type: ignore[func-returns-value]
         raise ValueError(f"id_column {name!r} must have distinct names; got {twice!r} more than once.")
-    return ids
+    return list(ids)
 
 
 def _out_of_bag(model: Any, X: Any, labels: Any) -> dict[str, Any]:
@@ -283,9 +283,9 @@ def _tell(found: dict[str, Any], output: str, untrusted: list[str], as_json: boo
     typer.echo(f"Guarantee: {guarantee}" if guarantee is not None else words)
     if scores and scores["n_rows"]:
         typer.echo(
-            f"Out of bag: accuracy {scores['accuracy']:.4f} (of the single most probable label); the sets hold the true label "
-            f"for {scores['coverage']:.4f} of the rows, {scores['mean_set_size']:.3f} labels on average, and are it alone for "
-            f"{scores['correct_single']:.4f}."
+            f"Out of bag: accuracy {scores['accuracy']:.4f} (of the most probable label); the sets hold the true "
+            f"label for {scores['coverage']:.4f} of the rows and nothing else for {scores['correct_single']:.4f}, with "
+            f"{scores['mean_set_size']:.3f} labels on average."
         )
     if untrusted and not quiet:
         options = " ".join(f"--trust {name}" for name in untrusted)

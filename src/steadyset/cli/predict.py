@@ -95,9 +95,10 @@ def _predicted(clf: Any, X: Any, epsilon: float | None, quiet: bool) -> tuple[An
 def _table(
     read: Any, proba: Any, mask: Any, labels: list[str], ids: str | None, form: str, joiner: str, output: str
 ) -> Any:
-    import pyarrow as arrow
-
+    from steadyset._optional import require
     from steadyset.tables import _write
+
+    arrow = require("pyarrow", "data")
 
     carried = ids or read.model.id_column
     columns: dict[str, Any] = {}

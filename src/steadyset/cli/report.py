@@ -44,8 +44,8 @@ def report(
     Where the table has the target column, the sets of all rules are measured with it.
     """
     with sentences("report"):
+        import steadyset as ss
         from steadyset.cli import _session, audit
-        from steadyset.reporting import report as make_report
         from steadyset.tables import _files
 
         _files.check_output(output, data, model)
@@ -58,7 +58,7 @@ def report(
             X, y = X[read.known[rows]], y[read.known[rows]]
         audit._check_memory(clf, len(X))
         with _session.told_once(quiet):
-            made = make_report(clf, X, y, title=title, n_jobs=n_jobs)
+            made = ss.report(clf, X, y, title=title, n_jobs=n_jobs)
         with _files.replacing(output) as temporary:
             temporary.write_text(made.html, encoding="utf-8")
         if as_json:

@@ -76,8 +76,8 @@ def select(
         elif not quiet:
             note(
                 f"{found['n_rows']:,} rows, {found['n_classes']} labels, mean set size {found['mean_set_size']:.4g}, "
-                f"{found['share_of_single_labels']:.1%} single labels; {found['rows_per_second_after_reading']:,.0f} rows a "
-                "second after reading"
+                f"{found['share_of_single_labels']:.1%} single labels; "
+                f"{found['rows_per_second_after_reading']:,.0f} rows a second after reading"
             )
 
 

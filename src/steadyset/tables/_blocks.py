@@ -161,8 +161,8 @@ def _require_numbers(types: dict[str, Any], chosen: Sequence[str], path: str) ->
         kind = types[name]
         if not (known.is_floating(kind) or known.is_integer(kind) or known.is_decimal(kind)):
             raise ValueError(
-                f"column {name!r} of {path!r} must hold probabilities; got {kind}: choose those that do with --columns, "
-                "or carry it over with --keep."
+                f"column {name!r} of {path!r} must hold probabilities; got {kind}: choose those that do with "
+                "--columns, or carry it over with --keep."
             )
 
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ class TableWriter:
     """Write pyarrow tables of one schema as CSV or Parquet; the first one opens the file."""
 
     def __init__(self, path: Any, kind: str) -> None:
-        self._path, self._kind, self._writer = path, kind, None
+        self._path, self._kind = path, kind
+        self._writer: Any = None
 
     def write(self, table: Any) -> None:
         """Append a table."""
@@ -83,7 +85,7 @@ def open_writer(path: str) -> Iterator[Any]:
 
 def output_format(path: str) -> str:
     """Return csv, parquet or npy; other names are refused."""
-    if path != "-" and _files.is_special(_files.Path(path)):
+    if path != "-" and _files.is_special(Path(path)):
         return "csv"
     name = path.lower()
     kind = (
@@ -142,7 +144,7 @@ def joined(mask: NDArray[np.bool_], labels: Sequence[str], joiner: str) -> Any:
     keys = padded.view(np.uint64)
     keys = keys[:, 0] if keys.shape[1] == 1 else padded.view(f"V{width}")[:, 0]
     _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-    texts = [joiner.join(labels[j] for j in np.flatnonzero(mask[row])) for row in first]
+    texts = [joiner.join(labels[j] for j in np.flatnonzero(mask[row]).tolist()) for row in first]
     return arrow.DictionaryArray.from_arrays(arrow.array(codes.astype(np.int32)), arrow.array(texts, arrow.string()))
 
 
