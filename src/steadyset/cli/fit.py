@@ -12,6 +12,8 @@ import typer
 from steadyset.cli import _options
 from steadyset.cli._errors import note, sentences
 
+_WEAK = 0.1  # a bound above it promises so little that more bags are worth naming
+
 EXAMPLES = """
 Examples:
 
@@ -281,6 +283,12 @@ def _tell(found: dict[str, Any], output: str, untrusted: list[str], as_json: boo
         f"{len(model.classes_)} labels, {len(kinds)} features ({counted}), {found['seconds']:.1f} s."
     )
     typer.echo(f"Guarantee: {guarantee}" if guarantee is not None else words)
+    if guarantee is not None and guarantee.delta > _WEAK and not quiet:
+        note(
+            "more bags promise more; how many reach 0.05: steadyset plan "
+            f"--n-samples {model.bags_.n_samples} --n-classes {len(model.classes_)} --bag-size {model.bag_size_} "
+            f"--epsilon {guarantee.epsilon:g} --delta 0.05"
+        )
     if scores and scores["n_rows"]:
         typer.echo(
             f"Out of bag: accuracy {scores['accuracy']:.4f} (of the most probable label); the sets hold the true "

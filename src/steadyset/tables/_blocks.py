@@ -212,7 +212,7 @@ def _open_csv(path: str, csv: CsvFormat) -> Any:
                 arrow.PythonFile(_Rejoined(first + rest, stream), mode="r"),
                 read_options=reader.ReadOptions(encoding=csv.encoding, use_threads=False, block_size=1 << 22),
                 parse_options=reader.ParseOptions(delimiter=separator),
-                convert_options=convert_options(csv, types),
+                convert_options=convert_options(csv, types, include=list(types)),
             )
         except (arrow.ArrowException, UnicodeError) as error:
             raise ValueError(_csv_words(error, path, first, separator, csv.encoding)) from None
@@ -221,11 +221,12 @@ def _open_csv(path: str, csv: CsvFormat) -> Any:
 
 
 def _csv_words(error: Exception, path: str, head: bytes, separator: str, encoding: str) -> str:
-    found = re.search(r"In CSV column #\d+: (?:CSV conversion error to double: )?invalid value '(.*)'", str(error))
+    found = re.search(r"Row #(\d+): .*invalid value '(.*)'", str(error))
     if found:
+        row, value = found.groups()
         return (
-            f"{path!r} must hold numbers in its columns of probabilities; got {found.group(1)!r}: choose those that do "
-            "with --columns, or carry others over with --keep."
+            f"{path!r} must hold numbers in its columns of probabilities; got {value!r} in line {row}: choose those "
+            "that do with --columns, or carry others over with --keep."
         )
     return csv_problem(error, path, head, separator, encoding)
 

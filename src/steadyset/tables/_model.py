@@ -26,6 +26,7 @@ _VERSION = 1
 #: Plain data of this package and of scikit-learn that a model may hold: none of it runs anything when it is read.
 TRUSTED = [
     *TRUSTED_TYPES,
+    "numpy.dtype",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",

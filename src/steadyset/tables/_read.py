@@ -119,7 +119,7 @@ def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
     strings = arrow.string()
 
     def read(threads: bool, columns: Sequence[str] = ()) -> Any:
-        return reader.read_csv(
+        table = reader.read_csv(
             arrow.BufferReader(source)
             if isinstance(source, bytes)
             else arrow.input_stream(source, compression="detect"),
@@ -127,6 +127,8 @@ def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
             parse_options=reader.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=convert_options(csv, dict.fromkeys(columns, strings)),
         )
+        table.column_names  # noqa: B018 - names are decoded only now
+        return table
 
     try:
         return read(True, text)
@@ -139,7 +141,7 @@ def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
     raise ValueError(csv_problem(problem, path, head, separator, encoding)) from None
 
 
-def convert_options(csv: CsvFormat, types: dict[str, Any]) -> Any:
+def convert_options(csv: CsvFormat, types: dict[str, Any], include: Sequence[str] = ()) -> Any:
     """Return how pyarrow turns the texts of a CSV file into values."""
     reader = require("pyarrow.csv", "data")
     usual = reader.ConvertOptions().null_values
@@ -148,6 +150,7 @@ def convert_options(csv: CsvFormat, types: dict[str, Any]) -> Any:
         strings_can_be_null=True,
         decimal_point=csv.decimal,
         column_types=types,
+        include_columns=list(include),
     )
 
 

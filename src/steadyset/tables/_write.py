@@ -137,15 +137,27 @@ class _Unclosed:
 def joined(mask: NDArray[np.bool_], labels: Sequence[str], joiner: str) -> Any:
     """Return each row's set as one text, a pyarrow dictionary array: few sets are distinct."""
     arrow = require("pyarrow", "data")
-    packed = np.packbits(mask, axis=1)
-    width = -(-packed.shape[1] // 8) * 8
-    padded = np.zeros((len(mask), width), np.uint8)
-    padded[:, : packed.shape[1]] = packed
-    keys = padded.view(np.uint64)
-    keys = keys[:, 0] if keys.shape[1] == 1 else padded.view(f"V{width}")[:, 0]
-    _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-    texts = [joiner.join(labels[j] for j in np.flatnonzero(mask[row]).tolist()) for row in first]
+    width = 2 if mask.shape[1] <= 16 else -(-mask.shape[1] // 64) * 8
+    packed = np.zeros((len(mask), width), np.uint8)
+    packed[:, : -(-mask.shape[1] // 8)] = np.packbits(mask, axis=1)
+    keys, codes = _distinct(packed)
+    sets = np.unpackbits(keys, axis=1, count=mask.shape[1]).astype(bool)
+    texts = [joiner.join(labels[j] for j in np.flatnonzero(row).tolist()) for row in sets]
     return arrow.DictionaryArray.from_arrays(arrow.array(codes.astype(np.int32)), arrow.array(texts, arrow.string()))
+
+
+def _distinct(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Return the distinct rows, and for each row which of them it is."""
+    width = packed.shape[1]
+    if width == 2:  # so few keys that counting them is faster than sorting
+        keys = packed.view(np.uint16)[:, 0]
+        there = np.flatnonzero(np.bincount(keys)).astype(np.uint16)
+        place = np.zeros(1 << 16, np.int32)
+        place[there] = np.arange(len(there))
+        return there[:, None].view(np.uint8), place[keys]
+    words = packed.view(np.uint64 if width == 8 else f"V{width}")[:, 0]
+    distinct, codes = np.unique(words, return_inverse=True)
+    return distinct[:, None].view(np.uint8), codes
 
 
 def set_columns(mask: NDArray[np.bool_], labels: Sequence[str], form: str, joiner: str) -> dict[str, Any]:
