@@ -41,7 +41,7 @@ TABLES = [
     ("a,y\n", [], "must have at least one row below its header"),
     ("a,y\n1,x\n", [], "target must have at least 2 labels; got only 'x' in 'y'"),
     ("a,y\n1,x\n2\n", [], "line 3 has 1 fields where the header has 2"),
-    ('a,y\n1,"x\n2,z\n', [], "could not be read as CSV"),
+    ('a,y\n1,"x\n2,z\n', [], "a quote that is opened is never closed"),
     ("a;y\n1;x\n2;z\n", [], "--separator ';'"),
     ("a,a,y\n1,2,x\n", [], "must have distinct names; got 'a' more than once"),
     ("y\nx\nz\n", [], "must have a column besides the target"),

@@ -26,10 +26,13 @@ _VERSION = 1
 #: Plain data of this package and of scikit-learn that a model may hold: none of it runs anything when it is read.
 TRUSTED = [
     *TRUSTED_TYPES,
+    "functools.partial",  # HistGradientBoostingClassifier holds one of check_array; others' functions are not trusted
     "numpy.dtype",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.utils.validation.check_array",
+    "steadyset.lanes._net.NetClassifier",
     "steadyset.tables._encoders.TableNumbers",
 ]
 

@@ -98,6 +98,8 @@ def read_table(path: str, csv: CsvFormat | None = None, *, text: Iterable[str] =
     else:
         raise ValueError(f"a table must be CSV, Parquet or npz; got the plain array {path!r}.")
     check_names(table.column_names, path)
+    if kind == "csv":
+        _check_quotes(table, path)
     if table.num_rows == 0:
         raise ValueError(f"{path!r} must have at least one row below its header; got none.")
     return table
@@ -139,6 +141,18 @@ def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
     except (arrow.ArrowInvalid, UnicodeError) as error:
         problem = error
     raise ValueError(csv_problem(problem, path, head, separator, encoding)) from None
+
+
+def _check_quotes(table: Any, path: str) -> None:
+    """Refuse a file whose last row goes on over several lines to the end, because a quote was never closed."""
+    if path == "-" or table.num_rows == 0:
+        return
+    last = table.slice(table.num_rows - 1).to_pylist()[0].values()
+    if any(isinstance(value, str) and "\n" in value for value in last):
+        with require("pyarrow", "data").input_stream(path, compression="detect") as file:
+            quotes = sum(block.count(b'"') for block in iter(lambda: file.read(1 << 20), b""))
+        if quotes % 2:
+            raise ValueError(f"{path!r} is malformed: a quote that is opened is never closed, up to the last line.")
 
 
 def convert_options(csv: CsvFormat, types: dict[str, Any], include: Sequence[str] = ()) -> Any:
