@@ -202,6 +202,16 @@ def test_checkpoints_and_jobs_give_the_same_model(stranger, run, tmp_path):
     assert len(list((tmp_path / "work").rglob("bags-*"))) == 6
 
 
+def test_networks_side_by_side_on_plain_numbers(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    np.savez(tmp_path / "d.npz", X=X, y=(X[:, 0] > 0).astype(int))
+    settings = ["--estimator", "net", "--param", "epochs=3", "--n-bags", 8, "--n-jobs", 1]
+    run("fit", tmp_path / "d.npz", *settings, "-o", tmp_path / "m.skops")
+    assert len(load_model(str(tmp_path / "m.skops")).classifier.groups_) < 8
+    run("predict", tmp_path / "m.skops", tmp_path / "d.npz", "--n-jobs", 1, "-o", tmp_path / "p.csv")
+    assert (pd.read_csv(tmp_path / "p.csv")["label"] == (X[:, 0] > 0)).mean() > 0.8
+
+
 def test_npz_weights_and_integer_labels(run, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))

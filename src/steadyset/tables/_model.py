@@ -32,7 +32,9 @@ TRUSTED = [
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.utils.validation.check_array",
+    "steadyset.lanes._group.LaneGroup",
     "steadyset.lanes._net.NetClassifier",
+    "steadyset.lanes._training.Trained",
     "steadyset.tables._encoders.TableNumbers",
 ]
 
