@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
 
 
 def upper_count(found: int, sample: int, n: int, alpha: float) -> int:
     """Return the largest K such that `found` or fewer in the sample have more than probability alpha, K of n marked."""
+    from scipy.stats import hypergeom  # loads slowly, and only intervals need it
+
     return _last(lambda k: bool(hypergeom.cdf(found, n, k, sample) > alpha), found, n - (sample - found))
 
 

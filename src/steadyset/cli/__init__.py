@@ -1,8 +1,11 @@
 """The `steadyset` command: one module a subcommand."""
 
+import sys
+
 import typer
 
-from steadyset.cli import demo, explore, plan, reproduce
+from steadyset.cli import audit, demo, explore, fit, plan, predict, report, reproduce, select
+from steadyset.cli._errors import INTERRUPTED, complain
 
 app = typer.Typer(
     name="steadyset",
@@ -20,9 +23,18 @@ def _root() -> None:
 app.command()(demo.demo)
 app.command(epilog=plan.EXAMPLES)(plan.plan)
 app.command()(explore.explore)
+app.command(epilog=select.EXAMPLES)(select.select)
+app.command(epilog=fit.EXAMPLES)(fit.fit)
+app.command(epilog=predict.EXAMPLES)(predict.predict)
+app.command(epilog=audit.EXAMPLES)(audit.audit)
+app.command(epilog=report.EXAMPLES)(report.report)
 app.add_typer(reproduce.app, name="reproduce")
 
 
 def main() -> None:
     """Run the command line."""
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before or after a command's own work
+        complain("", "interrupted")
+        sys.exit(INTERRUPTED)

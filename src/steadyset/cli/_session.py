@@ -1,0 +1,107 @@
+"""What commands on tables and models share: reading, progress, warnings."""
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steadyset.cli import _options
+from steadyset.cli._errors import note
+from steadyset.tables import CsvFormat, TableModel, load_model, read_table, to_labels
+from steadyset.tables._read import check_separator
+
+
+@dataclass(frozen=True)
+class Read:
+    """A model, and a table as it reads it."""
+
+    model: TableModel
+    table: Any
+    X: Any
+    labels: Any  # of the target column; None where there is none
+    known: Any  # which rows have a label that the model knows
+
+
+def csv_format(separator: str | None, decimal: str, encoding: str, missing: Sequence[str] | None) -> CsvFormat:
+    """Return how a CSV file is written from the options of a command."""
+    return CsvFormat(_options.separator(separator), decimal, encoding, tuple(missing or ()))
+
+
+def open_both(
+    model_path: str,
+    data: str,
+    csv: CsvFormat,
+    trust: Sequence[str] | None,
+    trust_joblib: bool,
+    quiet: bool,
+    ids: str | None = None,
+) -> Read:
+    """Open a model and a table, and say what of the table is not used."""
+    model = load_model(model_path, trust=trust or (), trust_joblib=trust_joblib)
+    saved = model.facts.get("missing") or []
+    csv = CsvFormat(csv.separator, csv.decimal, csv.encoding, (*csv.missing, *map(str, saved)))
+    named = [name for name in (ids, model.id_column) if name]
+    table = read_table(data, csv, text=named)
+    check_separator(table, data, csv)
+    X = model.frame(table)
+    extra = [name for name in model.extra_columns(table) if name != ids]
+    if extra and not quiet:
+        shown = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
+        note(f"columns that the model does not use are ignored: {shown}")
+    labels, known = None, None
+    if model.target.name in table.column_names:
+        labels, known = _known_labels(model, table, quiet)
+    return Read(model, table, X, labels, known)
+
+
+def _known_labels(model: TableModel, table: Any, quiet: bool) -> tuple[Any, Any]:
+    import numpy as np
+
+    try:
+        labels, known = to_labels(table, model.target)
+    except ValueError as error:
+        if not quiet:
+            note(f"the target column is ignored: {error}")
+        return None, None
+    space = np.asarray(model.classifier.classes_)
+    strange = known & ~np.isin(labels, space)
+    if strange.any() and not quiet:
+        example = labels[strange][0]
+        note(f"{int(strange.sum()):,} rows have a label that the model does not know, such as {str(example)!r}")
+    known = known & ~strange
+    return (labels, known) if known.any() else (None, None)
+
+
+@contextlib.contextmanager
+def told_once(quiet: bool) -> Iterator[None]:
+    """Tell each distinct warning once, as a note, instead of once a bag; none from worker processes."""
+    os.environ.setdefault("PYTHONWARNINGS", "ignore")  # of worker processes, which start later
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    if not quiet:
+        told = dict.fromkeys(str(warning.message).splitlines()[0] for warning in caught)
+        for words in list(told)[:5]:
+            note(words)
+
+
+def shows_progress(quiet: bool) -> bool:
+    """Return whether a bar makes sense: somebody watches stderr."""
+    return not quiet and sys.stderr.isatty()
+
+
+@contextlib.contextmanager
+def bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Give a function to call with (done, total), which draws a bar on stderr."""
+    if not shows_progress(quiet):
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,195 @@
+"""`steadyset audit`: which training rows turn which predictions around."""
+
+import json
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from steadyset.cli import _options
+from steadyset.cli._errors import note, sentences
+
+EXAMPLES = """
+Examples:
+
+  steadyset audit model.skops new.csv
+      every training row left out, at every row of new.csv
+
+  steadyset audit model.skops new.csv --points 2000 --left-out 1000 --seed 1
+      at 2,000 rows drawn at random, for 1,000 training rows drawn at random
+
+  steadyset audit model.skops new.csv --json > audit.json
+      for machines
+"""
+
+
+def audit(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file of `steadyset fit`.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or npz, or - for CSV.")],
+    left_out: Annotated[
+        str, typer.Option(metavar="all|N", help="The training rows to leave out; a number draws so many at random.")
+    ] = "all",
+    points: Annotated[
+        int | None, typer.Option(metavar="N", help="Audit at so many rows of DATA, drawn at random; default: at all.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(metavar="NUMBER", help="Another epsilon than the model's.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write a line for each row of DATA, .csv or .parquet."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is drawn at random.")] = 0,
+    n_jobs: _options.Jobs = -1,
+    trust: _options.Trust = None,
+    trust_joblib: _options.TrustJoblib = False,
+    separator: _options.Separator = None,
+    decimal: _options.Decimal = ".",
+    encoding: _options.Encoding = "utf-8",
+    missing: _options.Missing = None,
+    as_json: _options.Json = False,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Leave out every training row, one at a time, and count the predictions that it contradicts.
+
+    Nothing is fitted again: the model without a row is the mean of the bags that do not hold it.
+    """
+    with sentences("audit"):
+        units: Any = "all" if left_out == "all" else _count(left_out)
+        from steadyset.cli import _session
+        from steadyset.tables import _files, _write
+
+        if output is not None:
+            _files.check_output(output, data, model)
+            if _write.output_format(output) == "npy":
+                raise ValueError(f"output must end in .csv or .parquet; got {output!r}.")
+        csv = _session.csv_format(separator, decimal, encoding, missing)
+        read = _session.open_both(model, data, csv, trust, trust_joblib, quiet)
+        X, rows = _drawn(read.X, points, seed)
+        clf = read.model.classifier.set_params(n_jobs=n_jobs)
+        _check_memory(clf, len(X))
+        from steadyset.ensemble import _with_epsilon
+
+        rule = clf._rule() if epsilon is None else _with_epsilon(clf._rule(), epsilon)
+        with _session.told_once(quiet), _session.bar("points", quiet) as advance:
+            found = clf.audit(X, rule, left_out=units, random_state=seed, n_jobs=_threads(n_jobs), progress=advance)
+        if output is not None:
+            _write_points(found, rows, output)
+        _tell(found, clf, rows, as_json)
+
+
+def _count(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"left_out must be all or a number of rows; got {text!r}.") from None
+
+
+def _threads(n_jobs: int) -> int | None:
+    return None if n_jobs == -1 else n_jobs
+
+
+def _drawn(X: Any, points: int | None, seed: int) -> tuple[Any, Any]:
+    if points is None or points >= len(X):
+        return X, np.arange(len(X))
+    if points < 1:
+        raise ValueError(f"points must be a whole number that is at least 1; got {points}.")
+    rows = np.sort(np.random.default_rng(seed).choice(len(X), points, replace=False))
+    return X.iloc[rows], rows
+
+
+def _check_memory(clf: Any, n_points: int) -> None:
+    import os
+
+    need = clf.bags_.n_bags * n_points * len(clf.classes_) * 8
+    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if need > max(have, total // 2):
+        fits = max(1, int(n_points * max(have, total // 2) / need / 2))
+        raise ValueError(
+            f"the predictions of {clf.bags_.n_bags:,} bags at {n_points:,} rows take {need / 2**30:.1f} GiB, more than "
+            f"this machine has: audit at fewer rows with --points {fits}."
+        )
+
+
+def _write_points(found: Any, rows: Any, output: str) -> None:
+    from steadyset._optional import require
+    from steadyset.tables import _write
+
+    arrow = require("pyarrow", "data")
+
+    with _write.open_writer(output) as writer:
+        frame = found.to_frame("points")
+        frame.insert(0, "row", rows + 1)
+        writer.write(_write.as_table({name: arrow.array(frame[name]) for name in frame.columns}, output))
+
+
+def _tell(found: Any, clf: Any, rows: Any, as_json: bool) -> None:
+    ids = clf.bags_.sample_ids
+    influential = [int(u) for u in found.influential()[:20]]
+    order = np.argsort(-found.instability, kind="stable")[:10]
+    worst = [int(point) for point in order if found.instability[point] > 0]
+    low, high = found.interval(simultaneous=False)
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {
+                    "algorithm": found.algorithm,
+                    "rule": found.rule,
+                    "n_points": found.n_points,
+                    "n_left_out": found.n_units,
+                    "sampled": found.sampled,
+                    "unanswered": found.unanswered.tolist(),
+                    "max_instability": found.max_instability,
+                    "mean_instability": float(found.instability.mean()),
+                    "points_ever_in_conflict": int((found.instability > 0).sum()),
+                    "mean_jaccard": float(found.jaccard.mean()),
+                    "settled_points": int(found.settled.sum()),
+                    "worst_points": [
+                        {
+                            "row": int(rows[p]) + 1,
+                            "instability": float(found.instability[p]),
+                            "low": float(low[p]),
+                            "high": float(high[p]),
+                        }
+                        for p in worst
+                    ],
+                    "influential_rows": [_influence(found, unit, ids) for unit in influential],
+                },
+                indent=2,
+            )
+        )
+        return
+    conflicts = int((found.instability > 0).sum())
+    typer.echo(found.summary())
+    if conflicts == 0:
+        dropped = f"any one of the {found.n_units:,} training rows" + (" drawn" if found.sampled else "")
+        typer.echo(f"In words: dropping {dropped} contradicts the set of no row of the table.")
+        return
+    note("rows of the table and of the training data are counted from 1 below; points and rows above from 0")
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="rows of the table that most training rows contradict")
+    for name in ("row", "share of training rows", "mean Jaccard index"):
+        table.add_column(name, justify="right")
+    for p in worst:
+        table.add_row(f"{rows[p] + 1:,}", f"{found.instability[p]:.4g}", f"{found.jaccard[p]:.4f}")
+    Console().print(table)
+    if influential:
+        table = Table(title="training rows that stand clear of the noise")
+        for name in ("row", "flips", "shift in standard errors"):
+            table.add_column(name, justify="right")
+        for unit in influential:
+            line = _influence(found, unit, ids)
+            table.add_row(str(line["row"]), f"{line['flips']:,}", f"{line['score']:.1f}")
+        Console().print(table)
+
+
+def _influence(found: Any, unit: int, ids: Any) -> dict[str, Any]:
+    position = int(found.left_out[unit])
+    named = {} if ids is None else {"id": str(ids[position])}
+    return {
+        "row": position + 1,
+        **named,
+        "flips": int(found.row_influence[unit]),
+        "score": float(found.row_score[unit]),
+    }

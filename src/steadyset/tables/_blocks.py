@@ -1,0 +1,283 @@
+"""Probabilities block by block, so that a file may be larger than the memory."""
+
+import fnmatch
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset import _validation
+from steadyset._optional import require
+from steadyset.tables._read import (
+    CsvFormat,
+    check_exists,
+    check_names,
+    convert_options,
+    csv_problem,
+    file_format,
+    first_line,
+    other_separator,
+)
+from steadyset.tables._target import require_column
+
+BLOCK_ENTRIES = 1 << 20  # probabilities in a block: a few of them fit into a processor's cache and any memory
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """A file of probabilities: the label of each column, the names of columns to carry over, and the blocks.
+
+    A block is the probabilities of some rows and their carried columns, a pyarrow Table or None.
+    """
+
+    labels: list[str]
+    kept: list[str]
+    blocks: Iterator[tuple[NDArray[Any], Any]]
+
+
+def open_probabilities(
+    path: str, csv: CsvFormat, columns: Sequence[str] = (), keep: Sequence[str] = (), classes: Sequence[str] = ()
+) -> Probabilities:
+    """Open a CSV, Parquet or npy file of probabilities.
+
+    Parameters
+    ----------
+    path : str
+        A .csv, .csv.gz, .tsv, .parquet or .npy file, or ``-`` for CSV from standard input.
+    csv : CsvFormat
+    columns : sequence of str
+        Names or patterns of the columns of probabilities; default: all that are not carried over. What the star of a
+        pattern stands for is the label.
+    keep : sequence of str
+        Columns to carry over.
+    classes : sequence of str
+        Labels of the columns, where their names are not meant.
+
+    Returns
+    -------
+    Probabilities
+    """
+    check_exists(path)
+    kind = file_format(path)
+    if kind == "npy":
+        if columns or keep:
+            raise ValueError("a .npy file has no names of columns: leave --columns and --keep out.")
+        array = _open_array(path)
+        return Probabilities(_named(classes, list(map(str, range(array.shape[1])))), [], _array_blocks(array))
+    if kind == "npz":
+        raise ValueError(f"probabilities must be CSV, Parquet or npy; got {path!r}.")
+    names, types, read = _open_parquet(path) if kind == "parquet" else _open_csv(path, csv)
+    check_names(names, path)
+    for name in keep:
+        require_column(names, name, "keep")
+    chosen = _chosen(names, columns, keep)
+    if types is not None:
+        _require_numbers(types, chosen, path)
+    labels = _named(classes, [_label(name, columns) for name in chosen])
+    return Probabilities(labels, list(keep), _table_blocks(read(chosen, keep), chosen, list(keep)))
+
+
+def check_block(proba: NDArray[Any], done: int, normalize: bool) -> NDArray[Any]:
+    """Return a block of probability vectors; the first row that is none is refused by its number in the file."""
+    if normalize:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sums = proba.sum(axis=1, keepdims=True, dtype=np.float64)
+            good = np.isfinite(sums) & (sums > 0)
+            proba = np.where(good, proba / sums, proba)
+    slack = _validation.sum_slack(proba.dtype)
+    failure = None
+    sums = proba @ np.ones(proba.shape[1], proba.dtype)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if not (np.abs(sums - 1) <= slack).all() or proba.min() < 0:
+            failure = _validation.first_bad_row(proba.astype(np.float64), probabilities=True, slack=slack)
+    if failure is None:
+        return proba
+    row = failure[1]
+    values = proba[row].astype(np.float64)
+    if not np.isfinite(values).all():
+        what = f"none missing or infinite; got {values[~np.isfinite(values)][0]}"
+    elif values.min() < 0:
+        what = f"none negative; got {values.min():.6g}"
+    else:
+        hint = "" if normalize else " (--normalize divides each row by its sum)"
+        what = f"that sum to 1 within {slack:g}; got a sum of {values.sum():.9g}{hint}"
+    raise ValueError(f"row {done + row + 1} must hold probabilities, {what}.")
+
+
+def _named(classes: Sequence[str], default: list[str]) -> list[str]:
+    if not classes:
+        return default
+    if len(classes) != len(default) or len(set(classes)) != len(classes):
+        raise ValueError(f"classes must name each of the {len(default)} columns once; got {len(classes)} names.")
+    return list(classes)
+
+
+def _chosen(names: Sequence[str], patterns: Sequence[str], keep: Sequence[str]) -> list[str]:
+    if not patterns:
+        chosen = [name for name in names if name not in keep]
+    else:
+        for pattern in patterns:
+            if not any(name == pattern or fnmatch.fnmatchcase(name, pattern) for name in names):
+                require_column(names, pattern, "columns")
+        chosen = [n for n in names if any(n == p or fnmatch.fnmatchcase(n, p) for p in patterns)]
+    if not chosen:
+        raise ValueError("there must be a column of probabilities; got none besides those to keep.")
+    return chosen
+
+
+def _label(name: str, patterns: Sequence[str]) -> str:
+    for pattern in patterns:
+        if pattern != name and pattern.count("*") == 1 and fnmatch.fnmatchcase(name, pattern):
+            before, after = pattern.split("*")
+            return name[len(before) : len(name) - len(after)]
+    return name
+
+
+def _open_array(path: str) -> NDArray[Any]:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # numpy raises whatever a damaged file makes it raise
+        raise ValueError(f"{path!r} could not be read as npy: {first_line(error)}.") from None
+    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiub" or array.shape[1] == 0:
+        shape = getattr(array, "shape", None)
+        raise ValueError(f"{path!r} must hold numbers with rows and columns; got shape {shape}.")
+    return array
+
+
+def _array_blocks(array: NDArray[Any]) -> Iterator[tuple[NDArray[Any], Any]]:
+    step = max(1, BLOCK_ENTRIES // array.shape[1])
+    for start in range(0, len(array), step):
+        block = np.array(array[start : start + step])
+        yield (block if block.dtype.kind == "f" else block.astype(np.float64)), None
+
+
+def _require_numbers(types: dict[str, Any], chosen: Sequence[str], path: str) -> None:
+    known = require("pyarrow", "data").types
+    for name in chosen:
+        kind = types[name]
+        if not (known.is_floating(kind) or known.is_integer(kind) or known.is_decimal(kind)):
+            raise ValueError(
+                f"column {name!r} of {path!r} must hold probabilities; got {kind}: choose those that do with "
+                "--columns, or carry it over with --keep."
+            )
+
+
+def _open_parquet(path: str) -> Any:
+    arrow, parquet = require("pyarrow", "data"), require("pyarrow.parquet", "data")
+    try:
+        file = parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+    except (arrow.ArrowException, OSError) as error:
+        raise ValueError(f"{path!r} could not be read as Parquet: {first_line(error)}.") from None
+    schema = file.schema_arrow
+
+    def read(chosen: Sequence[str], keep: Sequence[str]) -> Iterator[Any]:
+        rows = max(1, BLOCK_ENTRIES // len(chosen))
+        try:
+            yield from file.iter_batches(batch_size=rows, columns=[*chosen, *keep])
+        except (arrow.ArrowException, OSError) as error:
+            raise ValueError(f"{path!r} could not be read as Parquet: {first_line(error)}.") from None
+
+    return schema.names, dict(zip(schema.names, schema.types, strict=True)), read
+
+
+def _open_csv(path: str, csv: CsvFormat) -> Any:
+    arrow, reader = require("pyarrow", "data"), require("pyarrow.csv", "data")
+    separator = csv.separator_for(path)
+    stream = arrow.input_stream(
+        sys.stdin.buffer if path == "-" else path, compression=None if path == "-" else "detect"
+    )
+    try:
+        first, rest = _header(stream)
+    except OSError as error:
+        raise ValueError(f"{path!r} could not be read: {first_line(error)}.") from None
+    if not first.strip():
+        raise ValueError(f"{path!r} is empty; a table has a header and a line for each row.")
+    try:
+        text = first.decode(csv.encoding).lstrip("\ufeff")
+        options = reader.ParseOptions(delimiter=separator)
+        names = reader.read_csv(arrow.BufferReader(text.encode()), parse_options=options).column_names
+    except (UnicodeError, arrow.ArrowInvalid) as error:
+        raise ValueError(csv_problem(error, path, first, separator, csv.encoding)) from None
+    if len(names) == 1 and (hint := other_separator(first, separator, csv.encoding)):
+        raise ValueError(f"{path!r} has a single column, {_validation.shown(names[0])}{hint}.")
+
+    def read(chosen: Sequence[str], keep: Sequence[str]) -> Iterator[Any]:
+        types = {name: arrow.float64() for name in chosen} | {name: arrow.string() for name in keep}
+        try:
+            yield from reader.open_csv(
+                arrow.PythonFile(_Rejoined(first + rest, stream), mode="r"),
+                read_options=reader.ReadOptions(encoding=csv.encoding, use_threads=False, block_size=1 << 22),
+                parse_options=reader.ParseOptions(delimiter=separator),
+                convert_options=convert_options(csv, types, include=list(types)),
+            )
+        except (arrow.ArrowException, UnicodeError) as error:
+            raise ValueError(_csv_words(error, path, first, separator, csv.encoding)) from None
+
+    return names, None, read
+
+
+def _csv_words(error: Exception, path: str, head: bytes, separator: str, encoding: str) -> str:
+    found = re.search(r"Row #(\d+): .*invalid value '(.*)'", str(error))
+    if found:
+        row, value = found.groups()
+        return (
+            f"{path!r} must hold numbers in its columns of probabilities; got {value!r} in line {row}: choose those "
+            "that do with --columns, or carry others over with --keep."
+        )
+    return csv_problem(error, path, head, separator, encoding)
+
+
+def _header(stream: Any) -> tuple[bytes, bytes]:
+    """Return the first line of a stream and what was read beyond it."""
+    read = b""
+    while b"\n" not in read:
+        more = stream.read(1 << 16)
+        if not more:
+            return read, b""
+        read += more
+    line, _, rest = read.partition(b"\n")
+    return line + b"\n", rest
+
+
+class _Rejoined:
+    """A stream whose beginning was read already."""
+
+    closed = False
+
+    def __init__(self, head: bytes, stream: Any) -> None:
+        self._head, self._stream = head, stream
+
+    def read(self, size: int = -1) -> bytes:
+        if self._head:
+            part, self._head = (self._head, b"") if size < 0 else (self._head[:size], self._head[size:])
+            return part
+        return bytes(self._stream.read(None if size < 0 else size))
+
+    def close(self) -> None:
+        self.closed = True
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _table_blocks(batches: Iterator[Any], chosen: Sequence[str], keep: list[str]) -> Iterator[tuple[NDArray[Any], Any]]:
+    arrow = require("pyarrow", "data")
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        parts = [batch.column(name) for name in chosen]
+        narrow = all(part.type == arrow.float32() for part in parts)
+        proba = np.empty((batch.num_rows, len(chosen)), np.float32 if narrow else np.float64)
+        for j, part in enumerate(parts):
+            proba[:, j] = part.cast(arrow.float64(), safe=False) if not arrow.types.is_floating(part.type) else part
+        yield proba, arrow.Table.from_batches([batch.select(keep)]) if keep else None

@@ -1,0 +1,256 @@
+"""Reading a table: CSV, Parquet or npz, as an Arrow table, or a sentence that says what is wrong with it."""
+
+import codecs
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steadyset._optional import require
+from steadyset._validation import shown
+
+#: Names of the features of an npz file, by number.
+ARRAY_COLUMN = "x{}"
+
+_ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_ENDINGS |= {".npz": "npz", ".npy": "npy"}
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a CSV file is written."""
+
+    separator: str | None = None  # None: a comma, or a tab in a .tsv file
+    decimal: str = "."
+    encoding: str = "utf-8"
+    missing: tuple[str, ...] = ()  # texts that stand for a missing value, besides the usual ones
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and len(self.separator) != 1:
+            raise ValueError(f"separator must be one character, or the word tab; got {shown(self.separator)}.")
+        if len(self.decimal) != 1:
+            raise ValueError(f"decimal must be one character; got {shown(self.decimal)}.")
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise ValueError(
+                f"encoding must be one that Python knows, such as utf-8 or latin-1; got {self.encoding!r}."
+            ) from None
+
+    def separator_for(self, path: str) -> str:
+        """Return the separator of a file."""
+        return self.separator or ("\t" if ".tsv" in os.path.basename(path).lower() else ",")
+
+
+def file_format(path: str) -> str:
+    """Return csv, parquet, npz or npy by how the name ends; ``-`` is CSV."""
+    name = os.path.basename(path).lower()
+    stem = name.removesuffix(".gz")
+    ending = os.path.splitext(stem)[1]
+    known = "csv" if path == "-" else _ENDINGS.get(ending)
+    if known is None or (name.endswith(".gz") and known != "csv"):
+        raise ValueError(f"the name of a table must end in .csv, .csv.gz, .tsv, .parquet, .npz or .npy; got {path!r}.")
+    return known
+
+
+def check_exists(path: str) -> None:
+    """Refuse a path that is no file."""
+    if path == "-":
+        return
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path!r}.")
+    if os.path.isdir(path):
+        raise ValueError(f"the input must be a file; got the folder {path!r}.")
+
+
+def read_table(path: str, csv: CsvFormat | None = None, *, text: Iterable[str] = ()) -> Any:
+    """Return a file as a pyarrow Table with distinct column names and at least one row.
+
+    Parameters
+    ----------
+    path : str
+        A .csv, .csv.gz, .tsv, .parquet or .npz file, or ``-`` for CSV from standard input. An npz file holds an array
+        `X` of shape (n_rows, n_features) and perhaps one-dimensional arrays beside it.
+    csv : CsvFormat, optional
+        How a CSV file is written.
+    text : iterable of str
+        Columns to read as text, whatever is in them: names of rows.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    check_exists(path)
+    kind = file_format(path)
+    if kind == "csv":
+        table = _read_csv(path, csv or CsvFormat(), tuple(text))
+    elif kind == "parquet":
+        table = _read_parquet(path)
+    elif kind == "npz":
+        table = _read_npz(path)
+    else:
+        raise ValueError(f"a table must be CSV, Parquet or npz; got the plain array {path!r}.")
+    check_names(table.column_names, path)
+    if kind == "csv":
+        _check_quotes(table, path)
+    if table.num_rows == 0:
+        raise ValueError(f"{path!r} must have at least one row below its header; got none.")
+    return table
+
+
+def check_names(names: Sequence[str], path: str) -> None:
+    """Refuse columns that cannot be told apart."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"the columns of {path!r} must have distinct names; got {shown(twice[0])} more than once.")
+
+
+def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
+    arrow, reader = require("pyarrow", "data"), require("pyarrow.csv", "data")
+    source = _source(path)
+    head = _peek(source, path)
+    separator = csv.separator_for(path)
+    encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), csv.encoding)
+    strings = arrow.string()
+
+    def read(threads: bool, columns: Sequence[str] = ()) -> Any:
+        table = reader.read_csv(
+            arrow.BufferReader(source)
+            if isinstance(source, bytes)
+            else arrow.input_stream(source, compression="detect"),
+            read_options=reader.ReadOptions(encoding=encoding, use_threads=threads),
+            parse_options=reader.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=convert_options(csv, dict.fromkeys(columns, strings)),
+        )
+        table.column_names  # noqa: B018 - names are decoded only now
+        return table
+
+    try:
+        return read(True, text)
+    except (arrow.ArrowInvalid, UnicodeError) as error:
+        problem: Exception = error
+    try:
+        read(False, text)  # one thread counts the rows, so that the message names one
+    except (arrow.ArrowInvalid, UnicodeError) as error:
+        problem = error
+    raise ValueError(csv_problem(problem, path, head, separator, encoding)) from None
+
+
+def _check_quotes(table: Any, path: str) -> None:
+    """Refuse a file whose last row goes on over several lines to the end, because a quote was never closed."""
+    if path == "-" or table.num_rows == 0:
+        return
+    last = table.slice(table.num_rows - 1).to_pylist()[0].values()
+    if any(isinstance(value, str) and "\n" in value for value in last):
+        with require("pyarrow", "data").input_stream(path, compression="detect") as file:
+            quotes = sum(block.count(b'"') for block in iter(lambda: file.read(1 << 20), b""))
+        if quotes % 2:
+            raise ValueError(f"{path!r} is malformed: a quote that is opened is never closed, up to the last line.")
+
+
+def convert_options(csv: CsvFormat, types: dict[str, Any], include: Sequence[str] = ()) -> Any:
+    """Return how pyarrow turns the texts of a CSV file into values."""
+    reader = require("pyarrow.csv", "data")
+    usual = reader.ConvertOptions().null_values
+    return reader.ConvertOptions(
+        null_values=[*usual, *csv.missing],
+        strings_can_be_null=True,
+        decimal_point=csv.decimal,
+        column_types=types,
+        include_columns=list(include),
+    )
+
+
+def _source(path: str) -> Any:
+    """Return the path, or the bytes of standard input."""
+    return sys.stdin.buffer.read() if path == "-" else path
+
+
+def _peek(source: Any, path: str) -> bytes:
+    """Return how the file begins; an empty one is refused."""
+    arrow = require("pyarrow", "data")
+    if isinstance(source, bytes):
+        head = source[:65536]
+    else:
+        try:
+            with arrow.input_stream(source, compression="detect") as file:
+                head = file.read(65536)
+        except OSError as error:
+            raise OSError(f"{path!r} could not be read: {error}") from None
+    if not head.strip():
+        raise ValueError(f"{path!r} is empty; a table has a header and a line for each row.")
+    return bytes(head)
+
+
+def csv_problem(error: Exception, path: str, head: bytes, separator: str, encoding: str) -> str:
+    """Return in a sentence what is wrong with a CSV file, and what to do."""
+    words = str(error)
+    if "UTF8" in words.upper().replace("-", "") or isinstance(error, UnicodeError):
+        return f"{path!r} is not written in {encoding}: name its encoding, such as --encoding latin-1."
+    found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", words)
+    if found:
+        row, expected, got = found.groups()
+        hint = other_separator(head, separator, encoding)
+        return f"{path!r} is malformed: line {row} has {got} fields where the header has {expected}{hint}."
+    if "Empty CSV" in words:
+        return f"{path!r} is empty; a table has a header and a line for each row."
+    return f"{path!r} could not be read as CSV: {words.splitlines()[0].rstrip('.')}."
+
+
+def other_separator(head: bytes, separator: str, encoding: str) -> str:
+    """Return a hint at the separator that the header seems to use, where it is another one."""
+    header = head.decode(encoding, "replace").splitlines()[0]
+    counts = {mark: header.count(mark) for mark in _SEPARATORS if mark != separator}
+    likely = max(counts, key=lambda mark: counts[mark])
+    if counts[likely] > header.count(separator):
+        return f" (the header seems to be separated by {_SEPARATORS[likely]}: add --separator {_SEPARATORS[likely]})"
+    return ""
+
+
+def check_separator(table: Any, path: str, csv: CsvFormat) -> None:
+    """Refuse a table of one column whose name holds another separator."""
+    if file_format(path) == "csv" and table.num_columns == 1:
+        hint = other_separator(table.column_names[0].encode(), csv.separator_for(path), "utf-8")
+        if hint:
+            raise ValueError(f"{path!r} has a single column, {shown(table.column_names[0])}{hint}.")
+
+
+def _read_parquet(path: str) -> Any:
+    arrow, parquet = require("pyarrow", "data"), require("pyarrow.parquet", "data")
+    try:
+        with parquet.ParquetFile(path) as file:
+            check_names(file.schema_arrow.names, path)
+            return file.read()
+    except (arrow.ArrowInvalid, arrow.ArrowException, OSError) as error:
+        raise ValueError(f"{path!r} could not be read as Parquet: {first_line(error)}.") from None
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of a message, without its full stop."""
+    lines = str(error).splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def _read_npz(path: str) -> Any:
+    arrow = require("pyarrow", "data")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except Exception as error:  # numpy and zipfile raise whatever a damaged file makes them raise
+        raise ValueError(f"{path!r} could not be read as npz: {first_line(error)}.") from None
+    X = arrays.pop("X", None)
+    if X is None or X.ndim != 2 or X.dtype.kind not in "fiub":
+        came = "none" if X is None else f"shape {X.shape} and dtype {X.dtype}"
+        raise ValueError(f"{path!r} must hold an array X of numbers with rows and columns; got {came}.")
+    columns = {ARRAY_COLUMN.format(j): arrow.array(np.ascontiguousarray(X[:, j])) for j in range(X.shape[1])}
+    for name, values in arrays.items():
+        if values.shape == (len(X),):
+            columns[name] = arrow.array(values.tolist() if values.dtype.kind in "US" else values)
+    return arrow.table(columns)

@@ -1,0 +1,189 @@
+"""Writing label sets block by block: CSV, Parquet or npy."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset._optional import require
+from steadyset.tables import _files
+from steadyset.tables._read import file_format
+
+_HEADER = 128  # bytes of the header of an .npy file, with room for any number of rows
+
+
+class TableWriter:
+    """Write pyarrow tables of one schema as CSV or Parquet; the first one opens the file."""
+
+    def __init__(self, path: Any, kind: str) -> None:
+        self._path, self._kind = path, kind
+        self._writer: Any = None
+
+    def write(self, table: Any) -> None:
+        """Append a table."""
+        if self._writer is None:
+            self._writer = self._open(table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _open(self, schema: Any) -> Any:
+        if self._kind == "parquet":
+            return require("pyarrow.parquet", "data").ParquetWriter(self._path, schema)
+        csv = require("pyarrow.csv", "data")
+        return csv.CSVWriter(self._path, schema, write_options=csv.WriteOptions(quoting_style="needed"))
+
+
+class ArrayWriter:
+    """Write blocks of a bool mask as one .npy file; the number of rows goes into the header at the end."""
+
+    def __init__(self, path: Any) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115 - closed by close
+        self._file.write(b" " * _HEADER)
+        self._shape = (0, 0)
+
+    def write(self, mask: NDArray[np.bool_]) -> None:
+        """Append rows."""
+        self._file.write(np.ascontiguousarray(mask).tobytes())
+        self._shape = (self._shape[0] + len(mask), mask.shape[1])
+
+    def close(self) -> None:
+        """Write the header."""
+        try:
+            text = f"{{'descr': '|b1', 'fortran_order': False, 'shape': {self._shape}, }}"
+            length = _HEADER - 10
+            self._file.seek(0)
+            self._file.write(b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little"))
+            self._file.write(text.ljust(length - 1).encode("latin1") + b"\n")
+        finally:
+            self._file.close()
+
+
+@contextlib.contextmanager
+def open_writer(path: str) -> Iterator[Any]:
+    """Give a writer for the format that the name ends in, ``-`` for CSV to standard output; whole or not there."""
+    if path == "-":
+        with _closing(TableWriter(_Unclosed(sys.stdout.buffer), "csv")) as writer:
+            yield writer
+        sys.stdout.buffer.flush()
+        return
+    kind = output_format(path)
+    with (
+        _files.replacing(path) as temporary,
+        _closing(ArrayWriter(temporary) if kind == "npy" else TableWriter(temporary, kind)) as writer,
+    ):
+        yield writer
+
+
+def output_format(path: str) -> str:
+    """Return csv, parquet or npy; other names are refused."""
+    if path != "-" and _files.is_special(Path(path)):
+        return "csv"
+    name = path.lower()
+    kind = (
+        file_format(path) if name.endswith((".csv", ".tsv", ".txt", ".parquet", ".pq", ".npy")) or path == "-" else ""
+    )
+    if not kind:
+        raise ValueError(f"the name of the output must end in .csv, .parquet or .npy; got {path!r}.")
+    return kind
+
+
+@contextlib.contextmanager
+def _closing(writer: Any) -> Iterator[Any]:
+    try:
+        yield writer
+    except BaseException:
+        with contextlib.suppress(Exception):  # the file is thrown away; what went wrong first is told
+            writer.close()
+        raise
+    writer.close()
+
+
+class _Unclosed:
+    """Standard output, which stays open."""
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        return int(self._stream.write(data))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.flush()
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+
+def joined(mask: NDArray[np.bool_], labels: Sequence[str], joiner: str) -> Any:
+    """Return each row's set as one text, a pyarrow dictionary array: few sets are distinct."""
+    arrow = require("pyarrow", "data")
+    width = 2 if mask.shape[1] <= 16 else -(-mask.shape[1] // 64) * 8
+    packed = np.zeros((len(mask), width), np.uint8)
+    packed[:, : -(-mask.shape[1] // 8)] = np.packbits(mask, axis=1)
+    keys, codes = _distinct(packed)
+    sets = np.unpackbits(keys, axis=1, count=mask.shape[1]).astype(bool)
+    texts = [joiner.join(labels[j] for j in np.flatnonzero(row).tolist()) for row in sets]
+    return arrow.DictionaryArray.from_arrays(arrow.array(codes.astype(np.int32)), arrow.array(texts, arrow.string()))
+
+
+def _distinct(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Return the distinct rows, and for each row which of them it is."""
+    width = packed.shape[1]
+    if width == 2:  # so few keys that counting them is faster than sorting
+        keys = packed.view(np.uint16)[:, 0]
+        there = np.flatnonzero(np.bincount(keys)).astype(np.uint16)
+        place = np.zeros(1 << 16, np.int32)
+        place[there] = np.arange(len(there))
+        return there[:, None].view(np.uint8), place[keys]
+    words = packed.view(np.uint64 if width == 8 else f"V{width}")[:, 0]
+    distinct, codes = np.unique(words, return_inverse=True)
+    return distinct[:, None].view(np.uint8), codes
+
+
+def set_columns(mask: NDArray[np.bool_], labels: Sequence[str], form: str, joiner: str) -> dict[str, Any]:
+    """Return the columns of the output that say which labels are in the sets: `set` and `size`, `in_...`, or both."""
+    arrow = require("pyarrow", "data")
+    columns: dict[str, Any] = {}
+    if form != "columns":
+        columns["set"] = joined(mask, labels, joiner)
+        columns["size"] = arrow.array(mask.sum(axis=1, dtype=np.int32))
+    if form != "labels":
+        columns |= {f"in_{label}": arrow.array(np.ascontiguousarray(mask[:, j])) for j, label in enumerate(labels)}
+    return columns
+
+
+def as_table(columns: dict[str, Any], path: str) -> Any:
+    """Return the columns as a table that the output's format can hold; CSV has no dictionaries."""
+    arrow = require("pyarrow", "data")
+    plain = path == "-" or output_format(os.fspath(path)) == "csv"
+    kinds = arrow.types
+    return arrow.table(
+        {name: v.cast(arrow.string()) if plain and kinds.is_dictionary(v.type) else v for name, v in columns.items()}
+    )
+
+
+def check_joiner(labels: Sequence[str], joiner: str, form: str) -> None:
+    """Refuse labels that could not be told apart once they are joined."""
+    inside = [label for label in labels if joiner in label]
+    if form != "columns" and inside:
+        raise ValueError(f"joiner must be a text that no label holds; got {joiner!r}, which is in {inside[0]!r}.")

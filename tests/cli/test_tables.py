@@ -1,0 +1,250 @@
+"""`steadyset fit`, `predict`, `audit` and `report` on a table that a stranger would bring."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import steadyset as ss
+from steadyset.tables import (
+    choose_columns,
+    choose_target,
+    load_model,
+    make_estimator,
+    read_table,
+    to_frame,
+    to_labels,
+    with_encoders,
+)
+
+FIT = ["--target", "churn", "--id-column", "customer", "--n-bags", 6, "--n-jobs", 1]
+
+
+def test_the_model_remembers_its_table(model):
+    read = load_model(str(model))
+    kinds = {column.name: column.kind for column in read.columns}
+    assert kinds == {
+        "joined": "date", "age": "number", "income": "number", "city": "category", "plan": "category",
+        "autopay": "number", "calls": "number",
+    }  # fmt: skip
+    assert (read.target.name, read.target.kind, read.id_column) == ("churn", "text", "customer")
+    assert read.versions["steadyset"] == ss.__version__
+    assert read.classifier.classes_.tolist() == ["leaves", "pauses", "stays"]
+    assert read.classifier.bags_.sample_ids is not None
+
+
+def test_fit_says_guarantee_and_out_of_bag_score(stranger, run, tmp_path):
+    found = run("fit", stranger, *FIT, "-o", tmp_path / "m.skops")
+    read = load_model(str(tmp_path / "m.skops"))
+    assert f"Guarantee: {read.classifier.guarantee()}" in found.stdout
+    assert "Out of bag: accuracy" in found.stdout
+    assert "steadyset plan --n-samples 2000 --n-classes 3 --bag-size 1000 --epsilon 0.05 --delta 0.05" in found.stderr
+    table = read_table(str(stranger), text=["customer"])
+    X, y = read.frame(table), to_labels(table, read.target)[0]
+    as_json = json.loads(run("fit", stranger, *FIT, "--json", "-o", tmp_path / "m2.skops").stdout)
+    assert as_json["out_of_bag"]["accuracy"] == read.classifier.oob_score(X, y)
+    assert as_json["guarantee"]["delta"] == read.classifier.guarantee().delta
+
+
+def test_predict_writes_what_the_model_predicts(model, stranger, run, tmp_path):
+    found = json.loads(run("predict", model, stranger, "--n-jobs", 1, "--json", "-o", tmp_path / "p.parquet").stdout)
+    frame = pd.read_parquet(tmp_path / "p.parquet")
+    read = load_model(str(model))
+    X = read.frame(read_table(str(stranger), text=["customer"]))
+    proba = read.classifier.predict_proba(X)
+    classes = read.classifier.classes_
+    np.testing.assert_array_equal(frame[[f"proba_{c}" for c in classes]], proba)
+    np.testing.assert_array_equal(frame[[f"in_{c}" for c in classes]], read.classifier.predict_set(X))
+    assert frame["label"].tolist() == classes[proba.argmax(axis=1)].tolist()
+    assert frame["customer"].tolist()[:2] == ["C000000", "C000001"]
+    truth = pd.read_csv(stranger)["churn"]
+    assert found["metrics"]["accuracy"] == (frame["label"] == truth).mean()
+    assert found["metrics"]["coverage"]["value"] == pytest.approx(
+        np.mean([t in s.split("|") for t, s in zip(truth, frame["set"], strict=True)]), rel=1e-12
+    )
+
+
+def test_select_goes_on_from_predictions(model, stranger, run, tmp_path):
+    run("predict", model, stranger, "--n-jobs", 1, "-o", tmp_path / "p.parquet")
+    run("select", tmp_path / "p.parquet", "--columns", "proba_*", "--keep", "customer", "-o", tmp_path / "s.parquet")
+    first, second = pd.read_parquet(tmp_path / "p.parquet"), pd.read_parquet(tmp_path / "s.parquet")
+    assert second["set"].tolist() == first["set"].tolist()
+    assert second["customer"].tolist() == first["customer"].tolist()
+
+
+def test_new_categories_missing_values_extra_and_missing_columns(model, stranger, run, tmp_path):
+    frame = pd.read_csv(stranger, dtype=str, keep_default_na=False).head(20)
+    frame.loc[0, "city"] = "Atlantis"
+    frame.loc[1, ["age", "income", "city", "plan", "joined", "autopay", "calls"]] = ""
+    frame.drop(columns="churn").assign(extra=1).to_csv(tmp_path / "new.csv", index=False)
+    found = run("predict", model, tmp_path / "new.csv", "--n-jobs", 1)
+    assert len(found.stdout.splitlines()) == 21
+    assert "columns that the model does not use are ignored: 'extra'" in found.stderr
+    assert "target column" not in found.stderr
+    frame.drop(columns=["age", "city"]).to_csv(tmp_path / "less.csv", index=False)
+    assert "'age', 'city' missing" in run("predict", model, tmp_path / "less.csv", code=2).stderr
+    frame.assign(age="old").to_csv(tmp_path / "words.csv", index=False)
+    assert "column 'age' must hold finite numbers" in run("predict", model, tmp_path / "words.csv", code=2).stderr
+
+
+def test_the_audit_is_the_librarys(model, stranger, run, tmp_path):
+    options = ["--points", 200, "--n-jobs", 1]
+    found = json.loads(run("audit", model, stranger, *options, "--json", "-o", tmp_path / "a.csv").stdout)
+    lines = pd.read_csv(tmp_path / "a.csv")
+    read = load_model(str(model))
+    X = read.frame(read_table(str(stranger), text=["customer"])).iloc[lines["row"] - 1]
+    audit = read.classifier.audit(X)
+    assert found["max_instability"] == audit.max_instability
+    assert found["n_left_out"] == 2000
+    np.testing.assert_allclose(lines["instability"], audit.instability, rtol=1e-12)
+    words = run("audit", model, stranger, *options, "--left-out", 300, "--epsilon", 0.2).stdout
+    assert "300 rows left out (drawn at random from 2,000)" in words
+    assert "InflatedArgmax(epsilon=0.2)" in words
+
+
+@pytest.mark.skipif(importlib.util.find_spec("steadyset.reporting") is None, reason="there is no steadyset.reporting")
+def test_report_writes_one_html_file(model, stranger, run, tmp_path):
+    options = ["--points", 60, "--n-jobs", 1, "--title", "Who <stays>"]
+    found = run("report", model, stranger, *options, "-o", tmp_path / "r.html")
+    html = (tmp_path / "r.html").read_text()
+    assert "Who &lt;stays&gt;" in html
+    assert "Who <stays>" not in html
+    assert str(tmp_path / "r.html") in found.stdout
+
+
+ESTIMATORS = [
+    ("tree", ["max_depth=4"]),
+    ("forest", ["n_estimators=3"]),
+    ("extra-trees", ["n_estimators=3"]),
+    ("hist-boosting", ["max_iter=3"]),
+    ("logistic", []),
+    ("knn", ["n_neighbors=3"]),
+    ("naive-bayes", []),
+    ("mlp", ["max_iter=2", "hidden_layer_sizes=[4]"]),
+    ("net", ["epochs=2"]),
+    ("sklearn.svm.LinearSVC", ["C=0.1"]),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), ESTIMATORS, ids=[name for name, _ in ESTIMATORS])
+def test_estimators_go_through_a_file_without_trust(name, params, stranger, run, tmp_path):
+    small = tmp_path / "small.csv"
+    small.write_text("\n".join(stranger.read_text(encoding="utf-8").splitlines()[:400]), encoding="utf-8")
+    options = [word for param in params for word in ("--param", param)]
+    settings = ["--target", "churn", "--id-column", "customer", "--n-bags", 2, "--n-jobs", 1]
+    run("fit", small, *settings, "--estimator", name, *options, "-o", tmp_path / "m.skops")
+    found = json.loads(
+        run("predict", tmp_path / "m.skops", small, "--n-jobs", 1, "--json", "-o", tmp_path / "p.csv").stdout
+    )
+    assert found["n_rows"] == 399
+    read = load_model(str(tmp_path / "m.skops"))
+    table = read_table(str(small), text=["customer"])
+    predicted = read.classifier.predict(read.frame(table))
+    assert found["metrics"]["accuracy"] == (predicted == to_labels(table, read.target)[0]).mean()
+
+
+@pytest.mark.parametrize(("name", "param"), [("lightgbm", "n_estimators=2"), ("xgboost", "n_estimators=2")])
+def test_other_libraries_types_are_trusted_by_name_only(name, param, stranger, run, tmp_path):
+    path = tmp_path / "m.skops"
+    told = run("fit", stranger, *FIT, "--no-score", "--estimator", name, "--param", param, "-o", path).stderr
+    refused = run("predict", path, stranger, "--n-jobs", 1, code=2).stderr
+    assert f"{name}." in refused
+    assert "nothing was loaded" in refused
+    options = told[told.index("--trust") :].split()
+    assert options
+    assert run("predict", path, stranger, "--n-jobs", 1, "-o", tmp_path / "p.csv", *options).exit_code == 0
+
+
+def test_joblib_only_when_asked_for(stranger, run, tmp_path):
+    run("fit", stranger, *FIT, "--no-score", "--format", "joblib", "-o", tmp_path / "m.joblib")
+    assert "--trust-joblib" in run("predict", tmp_path / "m.joblib", stranger, code=2).stderr
+    run("predict", tmp_path / "m.joblib", stranger, "--trust-joblib", "--n-jobs", 1, "-o", tmp_path / "p.csv")
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 2001
+
+
+def test_dropping_a_row_leaves_the_other_bags_as_they_were(stranger):
+    """Encoders are inside the bag: without a row, bags that did not hold it do not change."""
+    whole = read_table(str(stranger), text=["customer"]).slice(0, 120)
+    cities = whole["city"].to_pylist()
+    cities[7] = "Aa, the only one"  # its removal moves the code of every other city
+    whole = whole.set_column(whole.column_names.index("city"), "city", pa.array(cities))
+    without = pa.concat_tables([whole.slice(0, 7), whole.slice(8)])
+
+    def fitted(table, classes=None, size=60):
+        columns = choose_columns(table, ["joined", "age", "income", "city", "plan", "calls"])
+        X = to_frame(table, columns)
+        y = to_labels(table, choose_target(table, "churn"))[0]
+        learner = with_encoders(make_estimator("logistic", {"C": 0.1}), columns)
+        clf = ss.StableClassifier(learner, 12, max_samples=size, random_state=0, classes=classes)
+        return clf.fit(X, y, sample_ids=table["customer"].to_pylist()), columns
+
+    full, columns = fitted(whole)
+    less, fewer = fitted(without, full.classes_)
+    assert columns[3].categories[0] == "Aa, the only one"
+    points = without.slice(0, 50)
+    before = full.bag_predictions(to_frame(points, columns)).proba
+    after = less.bag_predictions(to_frame(points, fewer)).proba
+    held = np.array([7 in rows for rows in full.bags_])
+    assert 0 < held.sum() < 12
+    np.testing.assert_array_equal(before[~held], after[~held])
+
+
+def test_checkpoints_and_jobs_give_the_same_model(stranger, run, tmp_path):
+    outputs = []
+    for number, more in enumerate([[], ["--checkpoint", tmp_path / "work"], ["--checkpoint", tmp_path / "work"]]):
+        run("fit", stranger, *FIT, "--no-score", *more, "-o", tmp_path / f"{number}.skops")
+        run("predict", tmp_path / f"{number}.skops", stranger, "--n-jobs", 1, "-o", tmp_path / f"{number}.csv")
+        outputs.append((tmp_path / f"{number}.csv").read_bytes())
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert len(list((tmp_path / "work").rglob("bags-*"))) == 6
+
+
+def test_networks_side_by_side_on_plain_numbers(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    np.savez(tmp_path / "d.npz", X=X, y=(X[:, 0] > 0).astype(int))
+    settings = ["--estimator", "net", "--param", "epochs=3", "--n-bags", 8, "--n-jobs", 1]
+    run("fit", tmp_path / "d.npz", *settings, "-o", tmp_path / "m.skops")
+    assert len(load_model(str(tmp_path / "m.skops")).classifier.groups_) < 8
+    run("predict", tmp_path / "m.skops", tmp_path / "d.npz", "--n-jobs", 1, "-o", tmp_path / "p.csv")
+    assert (pd.read_csv(tmp_path / "p.csv")["label"] == (X[:, 0] > 0)).mean() > 0.8
+
+
+def test_npz_weights_and_integer_labels(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    np.savez(tmp_path / "d.npz", X=X, y=(X[:, 0] > 0).astype(int), w=rng.random(200))
+    run("fit", tmp_path / "d.npz", "--weights", "w", "--n-bags", 5, "--n-jobs", 1, "-o", tmp_path / "m.skops")
+    run("predict", tmp_path / "m.skops", tmp_path / "d.npz", "--n-jobs", 1, "-o", tmp_path / "p.csv")
+    frame = pd.read_csv(tmp_path / "p.csv")
+    assert (frame["label"] == (X[:, 0] > 0)).mean() > 0.95
+
+
+def test_encodings_separators_decimals_and_marks(run, tmp_path):
+    rows = [f"{'ü' if i % 3 else 'ö'};{i % 7},5;{'ja' if i % 2 else 'nein'}" for i in range(60)]
+    text = "\n".join(["art;maß;ziel", *rows])
+    for name, data in {"latin.csv": text.encode("latin-1"), "utf16.csv": text.encode("utf-16")}.items():
+        (tmp_path / name).write_bytes(data)
+    common = ["--target", "ziel", "--separator", ";", "--decimal", ",", "--n-bags", 2, "--n-jobs", 1, "--json"]
+    kinds = {"art": "category", "maß": "number"}
+    for name, more in {"latin.csv": ["--encoding", "latin-1"], "utf16.csv": []}.items():
+        found = json.loads(run("fit", tmp_path / name, *common, *more, "-o", tmp_path / "m.skops").stdout)
+        assert found["features"] == kinds
+    assert "--encoding latin-1" in run("fit", tmp_path / "latin.csv", *common, "-o", tmp_path / "x", code=2).stderr
+
+
+def test_columns_of_nothing_but_missing_values_and_without_a_name(run, tmp_path):
+    lines = [",empty,a,y", *(f"{i},,{i % 5},{i % 2}" for i in range(60))]
+    (tmp_path / "d.csv").write_text("\n".join(lines))
+    for estimator in ("tree", "logistic"):
+        settings = ["--n-bags", 2, "--n-jobs", 1, "--estimator", estimator, "-o", tmp_path / "m.skops"]
+        assert "a column without a name is left out" in run("fit", tmp_path / "d.csv", *settings).stderr
+
+
+@pytest.mark.parametrize("command", ["select", "fit", "predict", "audit", "report"])
+def test_help_has_examples(command, run):
+    text = run(command, "--help").stdout
+    assert "Examples" in text
+    assert f"steadyset {command} " in text
