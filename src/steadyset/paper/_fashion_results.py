@@ -82,7 +82,7 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
 
 
 def _some_points(predictions: BagPredictions) -> BagPredictions:
-    """Return the predictions at points drawn at random: Theorem 6 looks at every row and point, which takes its time."""
+    """Return the predictions at points drawn at random: Theorem 6 looks at every row for each."""
     if predictions.n_points <= CERTIFIED:
         return predictions
     chosen = np.sort(np.random.default_rng(0).choice(predictions.n_points, CERTIFIED, replace=False))
