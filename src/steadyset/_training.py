@@ -10,19 +10,20 @@ import contextlib
 import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from steadyset import _checkpoint, _validation
+from steadyset import _checkpoint, _validation, _workers
 from steadyset._one_thread import one_thread
 
 
@@ -95,6 +96,7 @@ class Task:
     fit_params: Mapping[str, Any]
     X_eval: Any = None  # where given, only the predictions at these points are kept
     folder: Path | None = None  # the checkpoint
+    config: Mapping[str, Any] = field(default_factory=get_config)  # scikit-learn's, which each thread has of its own
 
     def finish(self, group: Group) -> Any:
         """Turn a trained group into what is kept of it, and write that to the checkpoint."""
@@ -122,7 +124,8 @@ def train(
         yield from _train_together(task, bags, numbers, seed_of, n_jobs)
         return
     calls = (joblib.delayed(_train_one)(task, bags[b], b, seed_of(b)) for b in numbers)
-    results = joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come())(calls)
+    place = _workers.preferred(task.learner, task.X)
+    results = joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come(), prefer=place)(calls)
     for b, kept in zip(numbers, results, strict=True):
         yield (b,), kept
 
@@ -167,7 +170,7 @@ def _train_together(
 
 def _train_one(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Any:
     try:
-        with one_thread():
+        with one_thread(), config_context(**task.config):
             return task.finish(fit_member(task, rows, bag, seed))
     except Exception as error:
         raise _named(error, bag, seed) from error
@@ -183,8 +186,17 @@ def fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Membe
         return Member(only, present, task.n_classes, (bag,))
     estimator = seeded(task.learner, seed)
     params = _check_method_params(task.X, task.fit_params, indices=rows)
-    estimator.fit(_safe_indexing(task.X, rows), local, **params)
+    taken = rows_of(task.X, rows)
+    size = getattr(taken, "nbytes", 0)
+    estimator.fit(taken, local, **params)
+    del taken
+    _workers.give_back(size)
     return Member(estimator, present, task.n_classes, (bag,))
+
+
+def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return a copy of these rows, as the kind of thing that X is."""
+    return X[rows] if isinstance(X, np.ndarray) else _safe_indexing(X, rows)
 
 
 def seeded(estimator: Any, seed: int) -> Any:
