@@ -35,7 +35,7 @@ def _is_linear(learner: Any) -> bool:
 
 
 def give_back(bag_bytes: int) -> None:
-    """Give memory that a fit on so large a bag has freed back to the system: glibc keeps up to twice the largest array."""
+    """Give what a fit on so large a bag has freed back to the system: glibc keeps up to twice the largest array."""
     if bag_bytes >= _LARGE_BAG and (trim := _malloc_trim()) is not None:
         trim(0)
 
