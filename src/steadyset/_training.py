@@ -1,7 +1,8 @@
 """Training bags: groups as the unit of training, checkpoints, progress and prediction.
 
 A learner that trains many bags at once has a method ``fit_bags(X, y, bags, seeds, *, classes, n_jobs, progress)`` that
-yields groups. A group knows the ``numbers`` of its bags (places in `bags`), gives ``predict_proba(X)`` of shape
+yields groups. Messages name a bag by ``bags.bag_numbers`` where `bags` has that, some of the bags being trained only. A
+group knows the ``numbers`` of its bags (places in `bags`), gives ``predict_proba(X)`` of shape
 (group, points, classes), its ``members()``, and writes itself with ``save(folder)``. An ordinary estimator is a group
 of one.
 """
@@ -136,16 +137,16 @@ def _as_they_come() -> str:
 
 
 class _Chosen(Sequence[Any]):
-    """Some of the bags, numbered from 0."""
+    """Some of the bags, by place; `bag_numbers` are their own numbers, which messages are to name."""
 
     def __init__(self, bags: RowSets, numbers: Sequence[int]) -> None:
-        self._bags, self._numbers = bags, numbers
+        self._bags, self.bag_numbers = bags, numbers
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.bag_numbers)
 
     def __getitem__(self, place: Any) -> Any:
-        return self._bags[self._numbers[place]]
+        return self._bags[self.bag_numbers[place]]
 
 
 def _train_together(
