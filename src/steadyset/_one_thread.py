@@ -44,13 +44,24 @@ def _limit(libraries: list[Any]) -> list[tuple[Any, int]]:
     before = [(library, library.get_num_threads()) for library in libraries]
     changed = [(library, threads) for library, threads in before if threads is not None and threads != 1]
     for library, _ in changed:
-        library.set_num_threads(1)
+        _set(library, 1)
     return changed
 
 
 def _restore(changed: list[tuple[Any, int]]) -> None:
     for library, threads in changed:
-        library.set_num_threads(threads)
+        _set(library, threads)
+
+
+def _set(library: Any, threads: int) -> None:
+    # threadpoolctl from 3.8 on lets only the first thread that ever set OpenBLAS's number set it again; from any other
+    # thread nothing happens, without a word. Here the thread that enters last or leaves last has to be heard.
+    free = getattr(library, "clear_controlling_thread", None)
+    if free is not None:
+        free(force=True)
+    library.set_num_threads(threads)
+    if free is not None:
+        free(force=True)
 
 
 def _loaded_libraries() -> tuple[list[Any], list[Any]]:
