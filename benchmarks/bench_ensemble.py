@@ -43,18 +43,29 @@ def bases():
     yield "logistic regression", make_pipeline(StandardScaler(), LogisticRegression())
 
 
-def peak_memory(n_estimators: int) -> tuple[float, float]:
-    """Peak proportional memory of the process tree over that before the fit, less two bags' copies; and X's size."""
+def peak_memory(n_estimators: int, base: str) -> tuple[float, float]:
+    """Peak memory of the process tree over that before the fit, less two bags' copies; and X's size, both in MB.
+
+    Memory is PSS: a page that several processes map is shared out between them, so that the sum counts it once, files
+    that are mapped and /dev/shm included. What the learner itself needs beyond its rows (a tree's float32 copy) counts.
+    """
     program = f"""
 import os, re, threading, time, joblib, numpy as np, steadyset as ss
 from pathlib import Path
 from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 X, y = make_classification(100_000, 50, n_informative=10, n_classes=3, random_state=0)
 def pids(root):
     found = [root]
     for task in Path(f"/proc/{{root}}/task").iterdir():
-        for child in (task / "children").read_text().split():
+        try:
+            children = (task / "children").read_text().split()
+        except OSError:  # a thread that has just ended
+            continue
+        for child in children:
             found += pids(int(child))
     return found
 def pss():
@@ -66,13 +77,13 @@ def pss():
         except (OSError, TypeError):
             pass
     return total
-base = DecisionTreeClassifier(max_depth=4)
+base = {base}
 keep = ss.StableClassifier(base, 4, random_state=0, n_jobs={JOBS}).fit(X[:500], y[:500])  # the workers are up
 before, peak, stop = pss(), 0, threading.Event()
 def watch():
     global peak
     while not stop.is_set():
-        peak = max(peak, pss()); time.sleep(0.01)
+        peak = max(peak, pss()); time.sleep(0.005)
 watcher = threading.Thread(target=watch); watcher.start()
 model = ss.StableClassifier(base, {n_estimators}, random_state=0, n_jobs={JOBS}).fit(X, y)
 stop.set(); watcher.join()
@@ -81,6 +92,26 @@ print((peak - before - {JOBS} * bag) / 2**20, X.nbytes / 2**20)
 """
     extra, size = run_python(program).split()
     return float(extra), float(size)
+
+
+def memory() -> list[Line]:
+    """Peak memory by learner, and that it grows with the number of bags by the members alone."""
+    tree, linear = "DecisionTreeClassifier(max_depth=4)", "LogisticRegression()"
+    few, size = peak_memory(8, tree)
+    many, _ = peak_memory(40, tree)
+    mark = size / 4 + 50
+    what = f"memory beyond two bags' copies, X of {size:.0f} MB"
+    return [
+        Line(f"{what}, trees", few, mark, unit="MB"),
+        Line(f"{what}, logistic regression", peak_memory(8, linear)[0], mark, unit="MB"),
+        # The scaler makes up to two further copies of its rows; they are the learner's own.
+        Line(
+            f"{what}, StandardScaler before it",
+            peak_memory(8, f"make_pipeline(StandardScaler(), {linear})")[0],
+            unit="MB",
+        ),
+        Line("growth of memory from 8 to 40 small trees", many - few, 10, unit="MB"),
+    ]
 
 
 def main() -> bool:
@@ -114,8 +145,5 @@ def main() -> bool:
             lines.append(
                 Line(f"predict_proba / BaggingClassifier, {what}", best["predict"] / best["sklearn predict"], mark)
             )
-    few, size = peak_memory(8)
-    many, _ = peak_memory(40)
-    lines.append(Line(f"memory beyond two bags' copies, X of {size:.0f} MB", few, size / 4 + 50, unit="MB"))
-    lines.append(Line("growth of memory from 8 to 40 small trees", many - few, 10, unit="MB"))
+    lines += memory()
     return report("ensemble", lines)

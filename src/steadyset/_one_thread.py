@@ -10,8 +10,8 @@ from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _inside = 0  # how many threads of this process are inside
-_blas_limit: Any = None
-_controller: Any = None
+_blas_before: list[tuple[Any, int]] = []
+_libraries: tuple[list[Any], list[Any]] = ([], [])
 _modules_seen = -1
 
 
@@ -22,26 +22,53 @@ def one_thread() -> Iterator[None]:
     BLAS keeps one number for the whole process, so that the first thread to enter sets it and the last one to leave
     puts it back; OpenMP keeps one for each thread.
     """
-    global _inside, _blas_limit
+    global _inside, _blas_before
     with _lock:
-        controller = _current_controller()
+        blas, openmp = _loaded_libraries()
         if _inside == 0:
-            _blas_limit = controller.select(user_api="blas").limit(limits=1)
+            _blas_before = _limit(blas)
         _inside += 1
-    own = controller.select(user_api="openmp").limit(limits=1)
+    own_before = _limit(openmp)
     try:
         yield
     finally:
-        own.restore_original_limits()
+        _restore(own_before)
         with _lock:
             _inside -= 1
             if _inside == 0:
-                _blas_limit.restore_original_limits()
+                _restore(_blas_before)
 
 
-def _current_controller() -> Any:
+def _limit(libraries: list[Any]) -> list[tuple[Any, int]]:
+    """Set those that are not at one thread to one, and return what they were at: once a bag, so it has to be quick."""
+    before = [(library, library.get_num_threads()) for library in libraries]
+    changed = [(library, threads) for library, threads in before if threads is not None and threads != 1]
+    for library, _ in changed:
+        _set(library, 1)
+    return changed
+
+
+def _restore(changed: list[tuple[Any, int]]) -> None:
+    for library, threads in changed:
+        _set(library, threads)
+
+
+def _set(library: Any, threads: int) -> None:
+    # threadpoolctl from 3.8 on lets only the first thread that ever set OpenBLAS's number set it again; from any other
+    # thread nothing happens, without a word. Here the thread that enters last or leaves last has to be heard.
+    free = getattr(library, "clear_controlling_thread", None)
+    if free is not None:
+        free(force=True)
+    library.set_num_threads(threads)
+    if free is not None:
+        free(force=True)
+
+
+def _loaded_libraries() -> tuple[list[Any], list[Any]]:
     # Looking for the loaded libraries takes milliseconds, so that it is done only when something was imported since.
-    global _controller, _modules_seen
-    if _controller is None or len(sys.modules) != _modules_seen:
-        _controller, _modules_seen = ThreadpoolController(), len(sys.modules)
-    return _controller
+    global _libraries, _modules_seen
+    if len(sys.modules) != _modules_seen:
+        found = ThreadpoolController().lib_controllers
+        _libraries = tuple([lib for lib in found if lib.user_api == api] for api in ("blas", "openmp"))  # type: ignore[assignment]
+        _modules_seen = len(sys.modules)
+    return _libraries

@@ -54,7 +54,7 @@ def _callbacks(estimator: Any, total: int, verbose: int) -> Iterator[Callable[[i
         context.call_on_fit_task_begin(estimator=estimator)
 
         def advance(n: int) -> None:
-            for _ in range(n):
+            for _ in range(n if hasattr(estimator, "_skl_callbacks") else 0):
                 step = context.subcontext(task_name="bag")
                 step.call_on_fit_task_begin(estimator=estimator)
                 step.call_on_fit_task_end(estimator=estimator)

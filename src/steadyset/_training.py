@@ -1,7 +1,8 @@
 """Training bags: groups as the unit of training, checkpoints, progress and prediction.
 
 A learner that trains many bags at once has a method ``fit_bags(X, y, bags, seeds, *, classes, n_jobs, progress)`` that
-yields groups. A group knows the ``numbers`` of its bags (places in `bags`), gives ``predict_proba(X)`` of shape
+yields groups. Messages name a bag by ``bags.bag_numbers`` where `bags` has that, some of the bags being trained only. A
+group knows the ``numbers`` of its bags (places in `bags`), gives ``predict_proba(X)`` of shape
 (group, points, classes), its ``members()``, and writes itself with ``save(folder)``. An ordinary estimator is a group
 of one.
 """
@@ -10,19 +11,20 @@ import contextlib
 import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from steadyset import _checkpoint, _validation
+from steadyset import _checkpoint, _validation, _workers
 from steadyset._one_thread import one_thread
 
 
@@ -95,6 +97,7 @@ class Task:
     fit_params: Mapping[str, Any]
     X_eval: Any = None  # where given, only the predictions at these points are kept
     folder: Path | None = None  # the checkpoint
+    config: Mapping[str, Any] = field(default_factory=get_config)  # scikit-learn's, which each thread has of its own
 
     def finish(self, group: Group) -> Any:
         """Turn a trained group into what is kept of it, and write that to the checkpoint."""
@@ -122,7 +125,8 @@ def train(
         yield from _train_together(task, bags, numbers, seed_of, n_jobs)
         return
     calls = (joblib.delayed(_train_one)(task, bags[b], b, seed_of(b)) for b in numbers)
-    results = joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come())(calls)
+    place = _workers.preferred(task.learner, task.X)
+    results = joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come(), prefer=place)(calls)
     for b, kept in zip(numbers, results, strict=True):
         yield (b,), kept
 
@@ -133,16 +137,16 @@ def _as_they_come() -> str:
 
 
 class _Chosen(Sequence[Any]):
-    """Some of the bags, numbered from 0."""
+    """Some of the bags, by place; `bag_numbers` are their own numbers, which messages are to name."""
 
     def __init__(self, bags: RowSets, numbers: Sequence[int]) -> None:
-        self._bags, self._numbers = bags, numbers
+        self._bags, self.bag_numbers = bags, numbers
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.bag_numbers)
 
     def __getitem__(self, place: Any) -> Any:
-        return self._bags[self._numbers[place]]
+        return self._bags[self.bag_numbers[place]]
 
 
 def _train_together(
@@ -167,7 +171,7 @@ def _train_together(
 
 def _train_one(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Any:
     try:
-        with one_thread():
+        with one_thread(), config_context(**task.config):
             return task.finish(fit_member(task, rows, bag, seed))
     except Exception as error:
         raise _named(error, bag, seed) from error
@@ -183,8 +187,17 @@ def fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Membe
         return Member(only, present, task.n_classes, (bag,))
     estimator = seeded(task.learner, seed)
     params = _check_method_params(task.X, task.fit_params, indices=rows)
-    estimator.fit(_safe_indexing(task.X, rows), local, **params)
+    taken = rows_of(task.X, rows)
+    size = getattr(taken, "nbytes", 0)
+    estimator.fit(taken, local, **params)
+    del taken
+    _workers.give_back(size)
     return Member(estimator, present, task.n_classes, (bag,))
+
+
+def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return a copy of these rows, as the kind of thing that X is."""
+    return X[rows] if isinstance(X, np.ndarray) else _safe_indexing(X, rows)
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -1,6 +1,10 @@
 """Groups of bags: the same bits whoever trains beside a bag, saved and loaded without pickle."""
 
+import os
 import pickle
+import shutil
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -76,6 +80,44 @@ def test_instruction_sets_agree_closely():
     for low, high in pairwise(results):
         for b in range(3):
             assert np.abs(low[b] - high[b]).max() <= 1e-4 * np.abs(high[b]).max()
+
+
+ON_ANOTHER_CPU = """
+import pickle, sys
+from steadyset import _native
+
+assert _native.isa_levels() == ["baseline"], _native.isa_levels()
+shape, specs, tasks = pickle.load(open(sys.argv[1], "rb"))
+network = _native.LanesNetwork.make(*shape, specs)
+results = [network.train(*task, _native.LanesWatch())["parameters"] for task in tasks]
+pickle.dump(results, open(sys.argv[2], "wb"))
+"""
+
+
+def test_on_an_emulated_cpu_without_avx(tmp_path):
+    """A network trained there has the bits of the baseline here, and is close to what this CPU's best level gives."""
+    from steadyset.lanes._plan import plan
+    from steadyset.lanes._recipe import recipe
+
+    emulator = shutil.which("qemu-x86_64")
+    if emulator is None and not os.environ.get("STEADYSET_REQUIRE_QEMU"):
+        pytest.skip("qemu-x86_64 is not installed (Debian's qemu-user)")
+    planned, data = plan(LAYERS, (8, 8), 10), (IMAGES, Y[:400].astype(np.int32), bags(3), [0, 1, 2])
+    learners = [net(learning_rate=0.001, optimizer=name, scale="minus_one_one") for name in ("sgd", "adam")]
+    tasks = [(*data, recipe(learner, True)) for learner in learners]
+    source, target = tmp_path / "tasks", tmp_path / "weights"
+    source.write_bytes(pickle.dumps((planned.input_shape, list(planned.specs), tasks)))
+    command = [emulator, "-cpu", "Nehalem", sys.executable, "-c", ON_ANOTHER_CPU, source, target]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    start, before = planned.network().initial(0)[0], _native.isa()
+    for task, there in zip(tasks, pickle.loads(target.read_bytes()), strict=True):
+        assert np.abs(there[0] - start).max() > 1e-2 * np.abs(start).max(), "training must have moved the weights"
+        for level in _native.isa_levels():
+            _native.use_isa(level)
+            here = planned.network().train(*task, _native.LanesWatch())["parameters"]
+            _native.use_isa(before)
+            assert np.abs(there - here).max() <= (0 if level == "baseline" else 1e-4 * np.abs(here).max())
 
 
 def test_groups_predict_as_their_members_do(isa):

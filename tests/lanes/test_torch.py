@@ -134,32 +134,74 @@ def trained_in_torch(pair, make_optimizer, dtype):
     return flat(module.parameters())
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("name", ["mlp", "padding", "avg pool", "lenet"])
-def test_weights_after_training(name, recipe):
-    """500 steps of SGD, 50 of Adam, from equal weights and on equal batches, three runs each.
-
-    Once rounding moves a unit over the edge of its ReLU, or the winner of a pooling window, two trainers part for good,
-    by up to 1e-2. Float32 PyTorch parts from float64 PyTorch, and from itself on another number of threads, in about
-    one LeNet run of ten. So two of three runs have to stay with one of the two.
-    """
+def after_training(name, recipe, seed, steps):
+    """Train from equal weights on equal batches of 4, and return the pair and PyTorch's optimizer."""
     shape, layers = NETS[name]
     settings, make_optimizer = RECIPES[recipe]
-    steps = 50 if recipe == "adam" else 500
-    n, epochs = (200, 1) if recipe == "adam" else (400, 5)  # batches of 4
-    gaps = []
-    for seed in range(3):
-        pair = Pair(
-            shape, layers, n=n, batch_size=4, epochs=epochs, n_classes=10, seed=seed, learnable=True, **settings
-        )
-        assert len(list(pair.batches())) == steps
-        ours, reference = pair.ours()["parameters"][0], trained_in_torch(pair, make_optimizer, torch.float32)
-        assert gap(pair.start[0], reference) > 1e-2, "training must have moved the weights"
-        gaps.append(gap(ours, reference))
-        if gaps[-1] > 1e-3:
-            gaps[-1] = min(gaps[-1], gap(ours, trained_in_torch(pair, make_optimizer, torch.float64)))
-    assert sorted(gaps)[1] <= 1e-3
+    n, epochs = (4 * steps, 1) if steps <= 100 else (400, steps // 100)
+    pair = Pair(shape, layers, n=n, batch_size=4, epochs=epochs, n_classes=10, seed=seed, learnable=True, **settings)
+    assert len(list(pair.batches())) == steps
+    return pair, make_optimizer
+
+
+def gap_after_training(name, recipe, seed):
+    """500 steps of SGD or 50 of Adam: the gap to float32 PyTorch, or to float64 PyTorch where that is nearer."""
+    pair, make_optimizer = after_training(name, recipe, seed, 50 if recipe == "adam" else 500)
+    ours, reference = pair.ours()["parameters"][0], trained_in_torch(pair, make_optimizer, torch.float32)
+    assert gap(pair.start[0], reference) > 1e-2, "training must have moved the weights"
+    found = gap(ours, reference)
+    return found if found <= 1e-3 else min(found, gap(ours, trained_in_torch(pair, make_optimizer, torch.float64)))
+
+
+SMOOTH = [name for name, (_, layers) in NETS.items() if not any(isinstance(v, ReLU | MaxPool2d) for v in layers)]
+CASES = [(name, "momentum") for name in NETS] + [
+    (name, recipe) for name in ("mlp", "padding", "avg pool", "lenet") for recipe in ("sgd", "nesterov", "adam")
+]
+
+
+@pytest.mark.parametrize(("name", "recipe"), CASES)
+def test_weights_after_training(name, recipe):
+    """At most 1e-3 after 500 steps of SGD or 50 of Adam.
+
+    ReLU and max pooling have edges: once rounding moves a unit that stands at one across it, two trainers part for
+    good, by up to 1e-2, as float32 PyTorch parts from float64 PyTorch. So where there are edges a second and a third
+    run decide for a run that has parted; without edges there is nothing to excuse.
+    """
+    gaps = [gap_after_training(name, recipe, 0)]
+    if gaps[0] > 1e-3 and name not in SMOOTH:
+        gaps = sorted(gaps + [gap_after_training(name, recipe, seed) for seed in (1, 2)])
+        assert gaps[2] <= 2e-2
+        gaps = gaps[:2]
+    assert max(gaps) <= 1e-3
+
+
+@pytest.mark.trial
+def test_few_runs_of_lenet_part_from_pytorch(full_trials):
+    """Of 20 runs of LeNet, 500 steps each, at most 4 part from PyTorch by more than 1e-3, none by more than 2e-2.
+
+    A run parts with a chance of about one in ten, so that more than 4 of 20 would come up once in 25 times at worst.
+    """
+    runs = 20 if full_trials else 3
+    gaps = [gap_after_training("lenet", "momentum", 100 + seed) for seed in range(runs)]
+    print(f"gaps to PyTorch of {runs} runs: {np.sort(gaps)}")
+    assert sum(g > 1e-3 for g in gaps) <= max(runs // 5, 1)
     assert max(gaps) <= 2e-2
+
+
+@pytest.mark.parametrize("recipe", ["momentum", "adam"])
+def test_as_near_to_exact_arithmetic_as_pytorch(recipe):
+    """After 100 steps of LeNet the weights are as far from float64 PyTorch's as float32 PyTorch's are.
+
+    Every step adds rounding; an operation in another order than PyTorch's is no worse unless it loses more. The middle
+    one of three runs is taken, because a unit at its edge may move any of the two.
+    """
+    ratios = []
+    for seed in range(3):
+        pair, make_optimizer = after_training("lenet", recipe, seed, 100)
+        exact = trained_in_torch(pair, make_optimizer, torch.float64)
+        single = gap(trained_in_torch(pair, make_optimizer, torch.float32), exact)
+        ratios.append(gap(pair.ours()["parameters"][0], exact) / single)
+    assert sorted(ratios)[1] <= 2
 
 
 def test_dropout_with_the_same_masks():

@@ -52,6 +52,7 @@ def train_groups(
     weights: NDArray[np.float32] | None = None,
 ) -> Iterator[tuple[tuple[int, ...], Trained]]:
     """Train all bags and yield them in order, sixteen at a time; the caller's thread only waits, so Ctrl-C is heard."""
+    names = getattr(bags, "bag_numbers", range(len(seeds)))  # of some of the bags, their numbers among all
     threads = effective_n_jobs(n_jobs)
     epochs = len(recipe["rates"])
     parts = [range(first, min(first + TOGETHER, len(seeds))) for first in range(0, len(seeds), TOGETHER)]
@@ -63,7 +64,7 @@ def train_groups(
 
     def submit(part: range) -> None:
         watch = _native.LanesWatch()
-        rows = [bag_rows(bags, b, len(x)) for b in part]
+        rows = [bag_rows(bags[b], names[b], len(x)) for b in part]
         chosen = tuple(seeds[b] for b in part)
         future = pool.submit(network.train, x, labels, rows, list(chosen), recipe, watch, weights=weights)
         running.append(_Quartet(tuple(part), chosen, watch, future))
@@ -85,7 +86,7 @@ def train_groups(
                     shown_epochs = finished
                     progress(numbers, finished, epochs)
                 if running[0].future.done():
-                    done.append(_result(running.popleft(), recipe))
+                    done.append(_result(running.popleft(), names, recipe))
             yield numbers, _joined(done)
     finally:
         for quartet in running:
@@ -95,22 +96,23 @@ def train_groups(
             pool.shutdown(wait=True)
 
 
-def bag_rows(bags: Any, number: int, n: int) -> NDArray[np.int64]:
+def bag_rows(bag: Any, number: int, n: int) -> NDArray[np.int64]:
     """Return the rows of one bag, checked."""
-    rows = np.asarray(bags[number])
+    rows = np.asarray(bag)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
-        raise ValueError(f"bag {number} must hold at least one row number; got {shown(bags[number])}.")
+        raise ValueError(f"bag {number} must hold at least one row number; got {shown(bag)}.")
     if rows.min() < 0 or rows.max() >= n:
         raise ValueError(f"bag {number} must hold row numbers from 0 to {n - 1}; got {rows.min()} to {rows.max()}.")
     return np.ascontiguousarray(rows, dtype=np.int64)
 
 
-def _result(quartet: _Quartet, recipe: dict[str, Any]) -> dict[str, Any]:
+def _result(quartet: _Quartet, names: Sequence[int], recipe: dict[str, Any]) -> dict[str, Any]:
     result = quartet.future.result()
     if result["diverged"] is not None:
         position, step = result["diverged"]
+        bag = names[quartet.numbers[position]]
         raise FloatingPointError(
-            f"training of bag {quartet.numbers[position]} (seed {quartet.seeds[position]}) diverged, its loss is not "
+            f"training of bag {bag} (seed {quartet.seeds[position]}) diverged, its loss is not "
             f"finite at step {step}: a smaller learning_rate than {max(recipe['rates']):g} or another scale of X "
             "may help."
         )
