@@ -50,6 +50,9 @@ class Findings:
     sampled: Mapping[tuple[str, str], StabilityAudit]  # by rule and algorithm, over the rows that were drawn
     independent: Mapping[str, StabilityAudit]  # by rule: base fits with a seed of their own
     complete: Mapping[str, StabilityAudit]  # by rule: subbagged, over all rows
+    equal: Mapping[
+        str, StabilityAudit
+    ]  # by rule: subbagged, the same number of bags in every model, over the drawn rows
     certificates: Certificates
 
 
@@ -58,12 +61,13 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
     bags, rows = predictions.bags, predictions.rows
     pair: dict[str, Rule] = {"argmax": Argmax(), "inflated argmax": InflatedArgmax(epsilon)}
     n = bags.bags.n_samples
-    sampled, independent, complete = {}, {}, {}
+    sampled, independent, complete, equal = {}, {}, {}, {}
     for name, rule in pair.items():
         words = "Fits without each of the drawn rows, with the seed of the fit on all rows."
         sampled[name, "base"] = audit_models(predictions.base[0], predictions.left_out, rule, rows, n, words)
         sampled[name, "subbagged"] = audit_bags(bags, rule, left_out=rows, n_jobs=n_jobs)
         complete[name] = audit_bags(bags, rule, n_jobs=n_jobs)
+        equal[name] = audit_bags(bags, rule, left_out=rows, averaging="equal", random_state=0, n_jobs=n_jobs)
         if predictions.left_out_independent is not None:
             words = "Fits without each of the drawn rows, each with a seed of its own."
             independent[name] = audit_models(
@@ -77,6 +81,7 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
         sampled,
         independent,
         complete,
+        equal,
         certify(_some_points(bags), pair["inflated argmax"]),
     )
 
@@ -192,6 +197,9 @@ def instability(found: Findings) -> list[dict[str, Any]]:
         rows.append({"rule": rule, "algorithm": "base", "audit": "refits, each with its own seed", **_audited(audit)})
     for rule, audit in found.complete.items():
         rows.append({"rule": rule, "algorithm": "subbagged", "audit": "bags reused", **_audited(audit)})
+    for rule, audit in found.equal.items():
+        how = "bags reused, the same number in every model"
+        rows.append({"rule": rule, "algorithm": "subbagged", "audit": how, **_audited(audit)})
     return rows
 
 
