@@ -13,11 +13,11 @@ _NAMES = {
 
 
 _REASONS = (
-    "Two numbers depend on choices that the paper leaves open. The largest instability of the subbagged argmax: where every "
-    "model averages all bags that it may, the models with and without a row share about half of their bags, and a near tie "
-    "falls the other way for about half of the rows at most; where the full model averages fewer bags, its own draw can be "
-    "the odd one out, and nearly every row then seems to flip it. The base model is one fit: the table over seeds shows "
-    "what its seed does."
+    "Two numbers depend on choices that the paper leaves open. The largest instability of the subbagged "
+    "argmax: where every model averages all bags that it may, the models with and without a row share about "
+    "half of their bags, and a near tie falls the other way for about half of the rows at most; where the full "
+    "model averages fewer bags, its own draw can be the odd one out, and nearly every row then seems to flip "
+    "it. The base model is one fit: the table over seeds shows what its seed does."
 )
 
 
