@@ -72,6 +72,10 @@ class StabilityAudit:
     epsilon_floor : float
         Pairs with a smaller epsilon than this were too many to keep.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/audit`.
+
     Examples
     --------
     >>> import numpy as np

@@ -30,6 +30,8 @@ def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
     The optimum may have to take one of two labels that tie: the one with the lower index. There the rule is not
     permutation invariant, and no theorem makes it compatible.
 
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss
