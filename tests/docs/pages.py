@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +38,7 @@ def fences(page, *kinds):
     text = page.read_text()
     found = list(_FENCE.finditer(text))
     blocks = []
-    for match, following in zip(found, [*found[1:], None], strict=True):
+    for match, following in zip_longest(found, found[1:]):
         if match["kind"].strip() not in kinds:
             continue
         output, exact = None, True

@@ -27,7 +27,7 @@ def listed_names():
     module, names = None, []
     for block in re.findall(r"```\{eval-rst\}\n(.*?)```", API.read_text(), flags=re.DOTALL):
         for line in block.splitlines():
-            if line.startswith(".. module::"):
+            if line.startswith(".. currentmodule::"):
                 module = line.split("::")[1].strip()
             elif re.fullmatch(r"   [A-Za-z_]\w*", line):
                 names.append(f"{module}.{line.strip()}")

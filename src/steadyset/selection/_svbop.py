@@ -10,7 +10,7 @@ from steadyset.selection._rule import Rule
 
 
 def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
-    """Select the smallest set that maximises the expected utility g(|S|) P(label in S).
+    """Select the smallest set that maximises the expected utility, g(size of S) P(label in S).
 
     g(k) = alpha/k - beta/k^2: a correct single label is worth alpha - beta, a correct pair alpha/2 - beta/4.
 
