@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(shell find native -type f)
 
-.PHONY: help demo test lint trials bench clean
+.PHONY: help demo test lint docs trials bench clean
 
 help:
 	@echo "make demo    set up, then run the demonstration"
 	@echo "make test    set up, then run linters, type checks and the whole test suite"
+	@echo "make docs    set up, then build the documentation site into build/docs and check its links"
 	@echo "make trials  the long trials: millions of cases"
 	@echo "make bench   measure: ratios against named rivals, in one run"
 	@echo "make clean   remove what was built"
@@ -20,6 +21,10 @@ $(VENV)/.core: pyproject.toml tools/setup-venv $(NATIVE)
 
 $(VENV)/.test: pyproject.toml tools/setup-venv $(NATIVE)
 	@tools/setup-venv test $(PYTHON)
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.docs: pyproject.toml tools/setup-venv $(NATIVE)
+	@tools/setup-venv docs $(PYTHON)
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core
@@ -36,6 +41,13 @@ test: lint
 	@echo "test: the whole suite"
 	@$(BIN)/python -m pytest -n 2 -q
 
+docs: $(VENV)/.docs
+	@echo "docs: the site, warnings are errors"
+	@rm -rf build/docs
+	@$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d build/doctrees docs build/docs
+	@$(BIN)/python tools/check_links.py build/docs
+	@echo "docs: open build/docs/index.html"
+
 trials: $(VENV)/.test
 	@echo "trials: full size"
 	@STEADYSET_TRIALS=full $(BIN)/python -m pytest -n 2 -q -m trial tests
@@ -44,4 +56,4 @@ bench: $(VENV)/.test
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) build dist docs/api docs/gallery .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

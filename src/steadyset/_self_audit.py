@@ -71,7 +71,8 @@ class SelfAudit:
         """Double the bags until enough points are certified, then stop.
 
         The first look is at `n_estimators` bags. At the k-th look the level is alpha / (k (k + 1)), so that the
-        certificates of the last look hold at level `alpha` however many looks there were.
+        certificates of the last look hold at level `alpha` however many looks there were
+        (:doc:`/theory/certificates`).
 
         Parameters
         ----------

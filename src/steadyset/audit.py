@@ -70,6 +70,8 @@ def audit_bags(
     The difference of two means holds Monte Carlo noise, about sigma^2 (1/B_i - 1/B) in mean square, beside the row's
     own effect, which is of the order 1/n. Against infinitely many bags the instability is biased upwards.
 
+    Theory: :doc:`/theory/audit`.
+
     Examples
     --------
     >>> import numpy as np
@@ -125,6 +127,10 @@ def audit_groups(
     -------
     StabilityAudit
         ``left_out`` are the labels of the groups. Groups of which every bag holds some row are in ``unanswered``.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/audit`.
 
     Examples
     --------

@@ -305,6 +305,10 @@ def draw_bags(
     --------
     selection_stability : What such bags guarantee.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/guarantees`.
+
     Examples
     --------
     >>> import steadyset as ss

@@ -44,6 +44,10 @@ class Certificates:
     poisoning_radius : ndarray of int, shape (n_points,), or None
         Hash bags only: changing or deleting any so many rows at once cannot make the sets disjoint.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/certificates`.
+
     Examples
     --------
     >>> import numpy as np
@@ -166,7 +170,8 @@ def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) ->
     rule : Rule
         A rule with a stability radius: the argmax, or a rule that a theorem makes compatible.
     alpha : float, default=0.05
-        Above 0 and below 1. "Add bags until certified" needs a smaller one at each look: :func:`anytime_alpha`.
+        Above 0 and below 1. "Add bags until certified" needs a smaller one at each look:
+        ``steadyset.certificates.anytime_alpha``.
 
     Returns
     -------
@@ -175,6 +180,10 @@ def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) ->
     See Also
     --------
     audit_bags : What is measured, not proved.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/certificates`.
 
     Examples
     --------
@@ -227,6 +236,10 @@ def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) ->
 
 def anytime_alpha(alpha: float, check: int) -> float:
     """Return the level of the k-th look at growing bags, alpha / (k (k + 1)), which sum to alpha over all looks.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/certificates`.
 
     Examples
     --------

@@ -80,6 +80,8 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
     -----
     The guarantee is about the set of `predict_set`. The single label of `predict` is not covered by it.
 
+    Theory: :doc:`/theory/guarantees`; how it works: :doc:`/guide/estimator`.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -277,7 +279,7 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         -------
         Guarantee
             About the sets of `predict_set`; the single label of `predict` is not covered, and preprocessing that was
-            fitted outside the bag voids it.
+            fitted outside the bag voids it. The theorems: :doc:`/theory/guarantees`.
         """
         check_is_fitted(self)
         bags: Bags = self.bags_

@@ -72,6 +72,10 @@ class Guarantee:
     selection_stability : The guarantee of a setting.
     solve_stability : The setting that reaches a guarantee.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/guarantees`.
+
     Examples
     --------
     >>> import steadyset as ss
@@ -423,6 +427,8 @@ def selection_stability(
     -----
     The bound is about the label set. The single most likely label has no such guarantee.
 
+    Theory: :doc:`/theory/guarantees`.
+
     Examples
     --------
     >>> import steadyset as ss
@@ -504,6 +510,10 @@ def reseed_stability(
     -------
     Guarantee
         The bound ``2 sigma2 / (n_bags epsilon**2)``, for bags of any size and kind.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/guarantees`.
 
     Examples
     --------

@@ -81,6 +81,10 @@ def solve_stability(
     ValueError
         Where no value reaches `delta`; the message says what is left.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/guarantees`.
+
     Examples
     --------
     >>> import steadyset as ss

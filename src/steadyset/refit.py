@@ -73,6 +73,10 @@ def audit_refit(
     --------
     audit_bags : Every row, without training.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/audit`.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

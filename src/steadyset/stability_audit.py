@@ -44,7 +44,7 @@ class StabilityAudit:
     instability : ndarray of shape (n_points,)
         The share of units whose removal turns the point's set into a disjoint one.
     jaccard : ndarray of shape (n_points,)
-        The mean over units of |intersection| / |union| of the sets with and without the unit.
+        The mean over units of the sets' common labels over all their labels, with and without the unit.
     max_shift : ndarray of shape (n_points,)
         The largest Euclidean distance by which a unit moves the probabilities. NaN at settled points.
     shift_error : float
@@ -71,6 +71,10 @@ class StabilityAudit:
         without one) and the shift. Those of point k are at pair_starts[k] to pair_starts[k + 1].
     epsilon_floor : float
         Pairs with a smaller epsilon than this were too many to keep.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/audit`.
 
     Examples
     --------

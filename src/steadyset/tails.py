@@ -38,6 +38,8 @@ def tail_stability(bag_predictions: BagPredictions, epsilon: float) -> NDArray[n
     The move holds the noise of a finite number of bags beside the row's own influence, so that the share is biased
     upwards against infinitely many bags.
 
+    Theory: :doc:`/theory/guarantees`.
+
     Examples
     --------
     >>> import numpy as np

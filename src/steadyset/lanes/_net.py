@@ -30,7 +30,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     layers : sequence of layers or None, default=None
-        From :mod:`steadyset.lanes`; the last one must be `Linear()`. None stands for `Linear(64), ReLU(), Linear()`.
+        From ``steadyset.lanes``; the last one must be `Linear()`. None stands for `Linear(64), ReLU(), Linear()`.
     epochs : int, default=20
         Passes over the training rows.
     batch_size : int, default=32

@@ -24,6 +24,10 @@ def conflict_rate(sets_old: Any, sets_new: Any, *, sample_weight: Any = None) ->
     Estimate
         A float from 0 to 1, lower is better, with its `standard_error`; NaN with a warning where no sample counts.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/metrics`.
+
     Examples
     --------
     >>> import steadyset as ss

@@ -20,6 +20,10 @@ class Estimate(float):
     standard_error : float
         Its standard error; NaN where fewer than two samples count.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/metrics`.
+
     Examples
     --------
     >>> import steadyset as ss

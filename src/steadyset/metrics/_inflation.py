@@ -51,6 +51,10 @@ def superfluous_inflation(
         A float, lower is better, with its `standard_error`. Undefined, which is NaN with a warning, where no set of
         two labels or more holds its true label.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/metrics`.
+
     Examples
     --------
     >>> import steadyset as ss

@@ -21,6 +21,10 @@ def argmax_set(proba: Any) -> Any:
     bool array of shape (..., n_classes)
         True at all maximisers: several, where they tie.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss

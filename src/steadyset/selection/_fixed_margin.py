@@ -25,6 +25,10 @@ def fixed_margin(proba: Any, epsilon: float) -> Any:
     -------
     bool array of shape (..., n_classes)
 
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss
@@ -50,6 +54,10 @@ class FixedMargin(Rule):
     ----------
     epsilon : float, default 0.05
         At least 0.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
 
     Examples
     --------

@@ -39,6 +39,8 @@ def inflated_argmax(proba: Any, epsilon: float) -> Any:
     Scores are shifted by their maximum and scaled by epsilon in float64 before anything is summed, and the boundary is
     rounded outward by 8 units in the last place, so that rounding can add a label but never remove the shared one.
 
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss
@@ -83,6 +85,10 @@ class InflatedArgmax(Rule):
     ----------
     epsilon : float, default 0.05
         At least 0.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
 
     Examples
     --------

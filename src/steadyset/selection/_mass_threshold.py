@@ -25,6 +25,10 @@ def mass_threshold(proba: Any, tau: float) -> Any:
     -------
     bool array of shape (..., n_classes)
 
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss
@@ -49,6 +53,10 @@ class MassThreshold(Rule):
     Parameters
     ----------
     tau : float, default 0.8
+
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
 
     Examples
     --------

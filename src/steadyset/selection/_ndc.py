@@ -29,6 +29,10 @@ def ndc(proba: Any, beta: float = 1.0) -> Any:
     -------
     bool array of shape (..., n_classes)
 
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss
@@ -53,6 +57,10 @@ class NDC(Rule):
     Parameters
     ----------
     beta : float, default 1.0
+
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
 
     Examples
     --------

@@ -29,6 +29,8 @@ def entry_epsilons(proba: Any) -> Any:
     With g_j the gap to the maximum and L labels,
     sqrt(2) g_j <= entry_j <= g_j / (sqrt(L/(L-1)) - 1/sqrt(2)).
 
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss

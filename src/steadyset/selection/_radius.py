@@ -35,6 +35,10 @@ def stability_radius(proba: Any, rule: "Rule") -> Any:
     float array of shape (...)
         Infinite where no vector has a disjoint set.
 
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss

@@ -8,6 +8,18 @@ class Rule(ABC):
     """A selection rule: probabilities in, label sets out.
 
     Rules are frozen, compare by their parameters and are callable on arrays of shape (..., n_classes).
+
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> isinstance(ss.InflatedArgmax(0.1), ss.Rule), ss.TopK(2) == ss.TopK(2)
+    (True, True)
+    >>> [rule.compatible_epsilon(3) for rule in (ss.Argmax(), ss.FixedMargin(0.1), ss.TopK(2))]
+    [None, 0.1, inf]
     """
 
     @abstractmethod

@@ -10,7 +10,7 @@ from steadyset.selection._rule import Rule
 
 
 def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
-    """Select the smallest set that maximises the expected utility g(|S|) P(label in S).
+    """Select the smallest set that maximises the expected utility, g(size of S) P(label in S).
 
     g(k) = alpha/k - beta/k^2: a correct single label is worth alpha - beta, a correct pair alpha/2 - beta/4.
 
@@ -29,6 +29,8 @@ def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
     -----
     The optimum may have to take one of two labels that tie: the one with the lower index. There the rule is not
     permutation invariant, and no theorem makes it compatible.
+
+    Theory: :doc:`/theory/selection`.
 
     Examples
     --------

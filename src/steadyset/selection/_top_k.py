@@ -27,6 +27,10 @@ def top_k(proba: Any, k: int) -> Any:
     -------
     bool array of shape (..., n_classes)
 
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
+
     Examples
     --------
     >>> import steadyset as ss
@@ -47,6 +51,10 @@ class TopK(Rule):
     Parameters
     ----------
     k : int, default 2
+
+    Notes
+    -----
+    Theory: :doc:`/theory/selection`.
 
     Examples
     --------
