@@ -1,4 +1,5 @@
 import os
+import shutil
 
 import hypothesis
 import pytest
@@ -26,3 +27,18 @@ def isa(request):
     _native.use_isa(request.param)
     yield request.param
     _native.use_isa(before)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Headless Chromium, one for all pages; skip where there is none, unless STEADYSET_REQUIRE_BROWSER is set."""
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    if executable is None and not os.environ.get("STEADYSET_REQUIRE_BROWSER"):
+        pytest.skip("chromium is not installed (Debian's chromium)")
+    assert executable is not None, "STEADYSET_REQUIRE_BROWSER is set, and there is no chromium"
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()

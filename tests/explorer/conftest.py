@@ -1,16 +1,13 @@
 """Two engines that run the page's JavaScript: Node on its parts, and Chromium on the page as it ships."""
 
 import json
-import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from steadyset import explorer
 
-CHROMIUM = Path("/usr/bin/chromium")
 PARTS = explorer.PAGE.parent / "parts"
 
 
@@ -43,19 +40,6 @@ class Chromium:
     def run(self, function, argument):
         text = self.page.evaluate(f"(text) => JSON.stringify(({function})(JSON.parse(text)))", json.dumps(argument))
         return json.loads(text)
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """A headless Chromium; without one the tests are skipped, unless STEADYSET_REQUIRE_BROWSER demands it."""
-    if not CHROMIUM.exists() and not os.environ.get("STEADYSET_REQUIRE_BROWSER"):
-        pytest.skip("/usr/bin/chromium is not installed (Debian's chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

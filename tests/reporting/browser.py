@@ -1,20 +1,7 @@
 """A page in headless Chromium, with everything it says and asks for recorded."""
 
-import os
-import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-
-import pytest
-
-
-def chromium():
-    """Return Chromium's path; skip where there is none, unless STEADYSET_REQUIRE_BROWSER is set."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None and not os.environ.get("STEADYSET_REQUIRE_BROWSER"):
-        pytest.skip("chromium is not installed (Debian's chromium)")
-    assert found is not None, "STEADYSET_REQUIRE_BROWSER is set, and there is no chromium"
-    return found
 
 
 @dataclass

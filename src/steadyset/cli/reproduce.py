@@ -1,6 +1,7 @@
 """`steadyset reproduce`: the paper's tables and figures."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -83,6 +84,9 @@ def fashion_mnist(
     independent_seeds: Annotated[
         bool, typer.Option(help="Train the left-out fits a second time, each from a seed of its own.")
     ] = False,
+    independent_fits: Annotated[
+        int | None, typer.Option(metavar="FITS", help="So many of them, the first ones; all with --independent-seeds.")
+    ] = None,
     n_jobs: _Jobs = None,
 ) -> None:
     """Run the paper's experiment: both tables, the survival figure, and audits over every row."""
@@ -99,8 +103,10 @@ def fashion_mnist(
             momentum=momentum,
             epsilon=epsilon,
             seed=seed,
-            independent_seeds=independent_seeds,
         )
+        if independent_fits is not None or independent_seeds:
+            fits = asked.sizes.left_out if independent_fits is None else independent_fits
+            asked = replace(asked, sizes=replace(asked.sizes, independent_fits=fits))
         _run_fashion_mnist(folder, asked, data, not unchecked_data, n_jobs)
 
 

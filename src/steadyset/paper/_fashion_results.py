@@ -69,10 +69,9 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
         complete[name] = audit_bags(bags, rule, n_jobs=n_jobs)
         equal[name] = audit_bags(bags, rule, left_out=rows, averaging="equal", random_state=0, n_jobs=n_jobs)
         if predictions.left_out_independent is not None:
-            words = "Fits without each of the drawn rows, each with a seed of its own."
-            independent[name] = audit_models(
-                predictions.base[0], predictions.left_out_independent, rule, rows, n, words
-            )
+            models = predictions.left_out_independent
+            words = f"Fits without each of the first {len(models)} of the drawn rows, each with a seed of its own."
+            independent[name] = audit_models(predictions.base[0], models, rule, rows[: len(models)], n, words)
     return Findings(
         epsilon,
         y_test,

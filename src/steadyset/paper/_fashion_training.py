@@ -47,7 +47,7 @@ class Sizes:
     bag_size: int = 30000
     left_out: int = 500
     base_fits: int = 16
-    independent_seeds: bool = False
+    independent_fits: int = 0
     seed: int = 0
 
     def work(self, n: int) -> dict[str, float]:
@@ -57,8 +57,8 @@ class Sizes:
             "base fits": self.base_fits * n,
             "left-out fits": self.left_out * (n - 1),
         }
-        if self.independent_seeds:
-            stages[INDEPENDENT] = self.left_out * (n - 1)
+        if self.independent_fits:
+            stages[INDEPENDENT] = self.independent_fits * (n - 1)
         return {stage: float(rows) for stage, rows in stages.items()}
 
 
@@ -70,7 +70,7 @@ class Predictions:
     base: NDArray[np.float64]  # (fits, points, classes): the first is the one that left-out fits are compared with
     rows: NDArray[np.intp]  # the rows that are left out
     left_out: NDArray[np.float64]  # (rows, points, classes), with the seed of the first base fit
-    left_out_independent: NDArray[np.float64] | None  # each with a seed of its own
+    left_out_independent: NDArray[np.float64] | None  # without the first so many of the rows, each with its own seed
 
 
 def train(
@@ -91,9 +91,9 @@ def train(
     numbers = [int(row) for row in rows]
     left_out = stage("left-out fits", _AllButOne(n), numbers, lambda row: base_seed(0))
     independent = None
-    if sizes.independent_seeds:
+    if sizes.independent_fits:
         own_seed = partial(_training.learner_seed, _root(sizes.seed, _LEFT_OUT))
-        independent = stage(INDEPENDENT, _AllButOne(n), numbers, own_seed)
+        independent = stage(INDEPENDENT, _AllButOne(n), numbers[: sizes.independent_fits], own_seed)
     return Predictions(BagPredictions(of_bags, bags, classes), base, rows, left_out, independent)
 
 

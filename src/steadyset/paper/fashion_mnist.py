@@ -58,7 +58,7 @@ def options(scale: str = "small", **changes: Any) -> Options:
     scale : {"small", "paper"}, default="small"
         1,000 bags, 500 left-out fits and 16 base fits at the paper's scale; 64, 32 and 8 at the small one.
     **changes
-        n_bags, bag_size, left_out, base_fits, independent_seeds, seed, epochs, batch_size, learning_rate, momentum,
+        n_bags, bag_size, left_out, base_fits, independent_fits, seed, epochs, batch_size, learning_rate, momentum,
         epsilon.
 
     Examples
@@ -138,7 +138,13 @@ def _fitting(sizes: Sizes, n: int) -> Sizes:
     """Return sizes that the data can fill: bags of at most half of the rows, unless asked otherwise."""
     if sizes.bag_size == SCALES["paper"].bag_size and sizes.bag_size >= n:
         sizes = replace(sizes, bag_size=n // 2)
-    for name, least, most in (("bag_size", 1, n - 1), ("left_out", 1, n), ("base_fits", 1, None), ("n_bags", 2, None)):
+    for name, least, most in (
+        ("bag_size", 1, n - 1),
+        ("left_out", 1, n),
+        ("base_fits", 1, None),
+        ("n_bags", 2, None),
+        ("independent_fits", 0, sizes.left_out),
+    ):
         value = getattr(sizes, name)
         if value < least or (most is not None and value > most):
             allowed = f"at least {least}" if most is None else f"from {least} to {most}"
@@ -203,7 +209,7 @@ def _command(asked: Options) -> str:
     for name, value in {**asdict(asked.sizes), **asdict(asked.recipe), "epsilon": asked.epsilon}.items():
         if value != usual[name]:
             flag = flags.get(name, name).replace("_", "-")
-            words.append(f"--{flag}" if value is True else f"--{flag} {value}")
+            words.append(f"--{flag} {value}")
     return " ".join(words)
 
 
