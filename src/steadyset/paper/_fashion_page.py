@@ -103,7 +103,7 @@ def _times(times: Mapping[str, Any]) -> str:
         for stage, part in times["stages"].items()
     ]
     rows.append(("**all**", f"**{times['wall_minutes']:.1f}**", f"**{times['cpu_minutes']:.1f}**"))
-    intro = f"On {times['threads']} threads of a {times['cpu']} (the paper: {times['paper']}):"
+    intro = f"On {times['threads']} threads, {times['cpu']} (the paper: {times['paper']}):"
     part = times["wall_minutes_of_the_papers_part"]
     without = f"Without the fits with independent seeds, which the paper has not: {part:.1f} minutes."
     parts = [intro, _table(("stage", "wall minutes", "CPU minutes"), rows)]
