@@ -124,11 +124,14 @@ def train(
     if hasattr(task.learner, "fit_bags"):
         yield from _train_together(task, bags, numbers, seed_of, n_jobs)
         return
-    calls = (joblib.delayed(_train_one)(task, bags[b], b, seed_of(b)) for b in numbers)
     place = _workers.preferred(task.learner, task.X)
+    length = _workers.run_length(place, len(numbers), joblib.effective_n_jobs(n_jobs))
+    runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
+    calls = (joblib.delayed(_train_several)(task, [(bags[b], b, seed_of(b)) for b in run]) for run in runs)
     results = joblib.Parallel(n_jobs=n_jobs, return_as=_as_they_come(), prefer=place)(calls)
-    for b, kept in zip(numbers, results, strict=True):
-        yield (b,), kept
+    for run, several in zip(runs, results, strict=True):
+        for b, kept in zip(run, several, strict=True):
+            yield (b,), kept
 
 
 def _as_they_come() -> str:
@@ -167,6 +170,10 @@ def _train_together(
         held = tuple(int(numbers[place]) for place in group.numbers)
         group.numbers = held
         yield held, task.finish(group)
+
+
+def _train_several(task: Task, run: Sequence[tuple[NDArray[np.intp], int, int]]) -> list[Any]:
+    return [_train_one(task, rows, bag, seed) for rows, bag, seed in run]
 
 
 def _train_one(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Any:
