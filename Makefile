@@ -43,7 +43,7 @@ test: lint
 
 docs: $(VENV)/.docs
 	@echo "docs: the site, warnings are errors"
-	@rm -rf build/docs
+	@rm -rf build/docs docs/api
 	@$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d build/doctrees docs build/docs
 	@$(BIN)/python tools/check_links.py build/docs
 	@echo "docs: open build/docs/index.html"
