@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from steadyset.bags import Bags
 
@@ -109,4 +108,6 @@ def _with_all(bags: Bags, patterns: NDArray[np.uint16]) -> TakenBags:
 
 def _fixed_number(n: Any, c: Any) -> NDArray[np.float64]:
     """Return theta = 1 - P(Bin(n, c/n) = c): what a fixed number of bags costs beside n coins (Theorem A3)."""
+    from scipy.stats import binom  # loads slowly, and only audits need it
+
     return np.asarray(1 - binom.pmf(c, n, np.divide(c, n)))

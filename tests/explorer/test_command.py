@@ -57,7 +57,7 @@ def test_no_browser_is_said(monkeypatch):
 
 def test_an_output_that_cannot_be_written_is_a_sentence(opened, tmp_path):
     result = explore("--output", tmp_path, code=2)
-    assert result.stderr == f"steadyset explore: output must be a file; got the folder {tmp_path}.\n"
+    assert result.stderr == f"steadyset explore: output must be a file; got the folder {str(tmp_path)!r}.\n"
     (tmp_path / "taken").write_text("")
     result = explore("--output", tmp_path / "taken" / "page.html", code=2)
     assert result.stderr.startswith("steadyset explore: ")

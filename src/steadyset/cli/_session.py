@@ -105,3 +105,28 @@ def bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def drawn(X: Any, points: int | None, seed: int) -> tuple[Any, Any]:
+    """Return so many rows of a frame, drawn at random, and their places; all where there are no more."""
+    import numpy as np
+
+    if points is None or points >= len(X):
+        return X, np.arange(len(X))
+    if points < 1:
+        raise ValueError(f"points must be a whole number that is at least 1; got {points}.")
+    rows = np.sort(np.random.default_rng(seed).choice(len(X), points, replace=False))
+    return X.iloc[rows], rows
+
+
+def check_memory(clf: Any, n_points: int) -> None:
+    """Refuse more predictions of bags than this machine can hold."""
+    need = clf.bags_.n_bags * n_points * len(clf.classes_) * 8
+    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if need > max(have, total // 2):
+        fits = max(1, int(n_points * max(have, total // 2) / need / 2))
+        raise ValueError(
+            f"the predictions of {clf.bags_.n_bags:,} bags at {n_points:,} rows take {need / 2**30:.1f} GiB, more than "
+            f"this machine has: audit at fewer rows with --points {fits}."
+        )

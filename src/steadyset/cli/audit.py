@@ -54,8 +54,9 @@ def audit(
     """
     with sentences("audit"):
         units: Any = "all" if left_out == "all" else _count(left_out)
+        from steadyset import _files
         from steadyset.cli import _session
-        from steadyset.tables import _files, _write
+        from steadyset.tables import _write
 
         if output is not None:
             _files.check_output(output, data, model)
@@ -63,9 +64,9 @@ def audit(
                 raise ValueError(f"output must end in .csv or .parquet; got {output!r}.")
         csv = _session.csv_format(separator, decimal, encoding, missing)
         read = _session.open_both(model, data, csv, trust, trust_joblib, quiet)
-        X, rows = _drawn(read.X, points, seed)
+        X, rows = _session.drawn(read.X, points, seed)
         clf = read.model.classifier.set_params(n_jobs=n_jobs)
-        _check_memory(clf, len(X))
+        _session.check_memory(clf, len(X))
         from steadyset.ensemble import _with_epsilon
 
         rule = clf._rule() if epsilon is None else _with_epsilon(clf._rule(), epsilon)
@@ -85,29 +86,6 @@ def _count(text: str) -> int:
 
 def _threads(n_jobs: int) -> int | None:
     return None if n_jobs == -1 else n_jobs
-
-
-def _drawn(X: Any, points: int | None, seed: int) -> tuple[Any, Any]:
-    if points is None or points >= len(X):
-        return X, np.arange(len(X))
-    if points < 1:
-        raise ValueError(f"points must be a whole number that is at least 1; got {points}.")
-    rows = np.sort(np.random.default_rng(seed).choice(len(X), points, replace=False))
-    return X.iloc[rows], rows
-
-
-def _check_memory(clf: Any, n_points: int) -> None:
-    import os
-
-    need = clf.bags_.n_bags * n_points * len(clf.classes_) * 8
-    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if need > max(have, total // 2):
-        fits = max(1, int(n_points * max(have, total // 2) / need / 2))
-        raise ValueError(
-            f"the predictions of {clf.bags_.n_bags:,} bags at {n_points:,} rows take {need / 2**30:.1f} GiB, more than "
-            f"this machine has: audit at fewer rows with --points {fits}."
-        )
 
 
 def _write_points(found: Any, rows: Any, output: str) -> None:

@@ -93,8 +93,9 @@ def fit(
     """
     with sentences("fit"):
         chosen_rule = _options.make_rule(rule, epsilon, k, tau, beta, utility)
+        from steadyset import _files
         from steadyset.cli import _session
-        from steadyset.tables import _files, _read
+        from steadyset.tables import _read
         from steadyset.tables._estimators import make_estimator, parse_params
 
         if model_format not in ("skops", "joblib"):

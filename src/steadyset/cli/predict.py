@@ -52,8 +52,9 @@ def predict(
         if as_json and output == "-":
             raise ValueError("--json needs --output FILE: both would go to standard output.")
         _options.check_form(form)
+        from steadyset import _files
         from steadyset.cli import _session
-        from steadyset.tables import _files, _write
+        from steadyset.tables import _write
         from steadyset.tables._target import require_column
 
         kind = _write.output_format(output)

@@ -45,22 +45,21 @@ def report(
     """
     with sentences("report"):
         import steadyset as ss
-        from steadyset.cli import _session, audit
-        from steadyset.tables import _files
+        from steadyset import _files
+        from steadyset.cli import _session
 
         _files.check_output(output, data, model)
         csv = _session.csv_format(separator, decimal, encoding, missing)
         read = _session.open_both(model, data, csv, trust, trust_joblib, quiet)
-        X, rows = audit._drawn(read.X, points, seed)
+        X, rows = _session.drawn(read.X, points, seed)
         clf = read.model.classifier.set_params(n_jobs=n_jobs)
         y = None if read.labels is None else read.labels[rows]
         if y is not None and not read.known[rows].all():
             X, y = X[read.known[rows]], y[read.known[rows]]
-        audit._check_memory(clf, len(X))
+        _session.check_memory(clf, len(X))
         with _session.told_once(quiet):
             made = ss.report(clf, X, y, title=title, n_jobs=n_jobs)
-        with _files.replacing(output) as temporary:
-            temporary.write_text(made.html, encoding="utf-8")
+        made.save(output)
         if as_json:
             size = os.path.getsize(output)
             typer.echo(json.dumps({"output": output, "n_rows": len(X), "bytes": size, "has_labels": y is not None}))

@@ -93,7 +93,8 @@ def _run(
     form: str,
     joiner: str,
 ) -> dict[str, Any]:
-    from steadyset.tables import _blocks, _files, _write
+    from steadyset import _files
+    from steadyset.tables import _blocks, _write
 
     kind = _write.output_format(output)
     if output != "-":

@@ -3,9 +3,9 @@
 `parts/` holds its sources; `tools/build_explorer.py` puts them together into `explorer.html`, the file that ships.
 """
 
-import os
-import tempfile
 from pathlib import Path
+
+from steadyset import _files
 
 PAGE = Path(__file__).with_name("explorer.html")
 
@@ -25,16 +25,8 @@ def html() -> str:
 def write(file: Path) -> Path:
     """Write a copy of the page, whole or not at all, and return its absolute path."""
     file = file.absolute()
-    if file.is_dir():
-        raise IsADirectoryError(f"output must be a file; got the folder {file}.")
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8") as stream:
-            stream.write(html())
-        os.chmod(name, 0o644)
-        os.replace(name, file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    _files.check_output(file)
+    with _files.replacing(file) as temporary:
+        temporary.write_text(html(), encoding="utf-8")
     return file

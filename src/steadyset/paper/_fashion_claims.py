@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steadyset.paper._fashion_results import Findings, number, rules
 
@@ -21,16 +20,10 @@ def _claim(section: str, claim: str, test: str, figures: Mapping[str, Any], held
     return {"section": section, "claim": claim, "test": test, "figures": finite, "held": bool(held)}
 
 
-def _survival(instability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of points above each of a hundred thresholds."""
-    thresholds = np.arange(100) / 100
-    return 1 - np.searchsorted(np.sort(instability), thresholds, side="right") / len(instability)
-
-
 def _stability(found: Findings, delta: float) -> list[dict[str, Any]]:
     section = "Experiments"
     of = {key: audit.instability for key, audit in found.sampled.items()}
-    curves = {key: _survival(values) for key, values in of.items()}
+    curves = {key: audit.survival(np.arange(100) / 100)[1] for key, audit in found.sampled.items()}
     means = {f"{rule}, {algorithm}": float(values.mean()) for (rule, algorithm), values in of.items()}
     base, inflated = of["argmax", "base"], of["inflated argmax", "base"]
     bagged, both = of["argmax", "subbagged"], of["inflated argmax", "subbagged"]
@@ -79,7 +72,10 @@ def _stability(found: Findings, delta: float) -> list[dict[str, Any]]:
             section,
             "The subbagged inflated argmax has instability 0 at every test point.",
             "no conflict over the rows that were drawn",
-            {"largest": float(both.max()), "conflicting_pairs": int(np.rint(both * len(found_rows(found))).sum())},
+            {
+                "largest": float(both.max()),
+                "conflicting_pairs": len(found.sampled["inflated argmax", "subbagged"].conflicts()[0]),
+            },
             not both.any(),
         ),
         _claim(
@@ -90,11 +86,6 @@ def _stability(found: Findings, delta: float) -> list[dict[str, Any]]:
             complete.max_instability <= delta,
         ),
     ]
-
-
-def found_rows(found: Findings) -> NDArray[Any]:
-    """Return the rows that were drawn."""
-    return found.sampled["inflated argmax", "subbagged"].left_out
 
 
 def _cost(found: Findings, main: Sequence[Row]) -> list[dict[str, Any]]:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from steadyset import _files
+
 
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON file in one step: it is whole or as it was."""
@@ -17,17 +19,8 @@ def write_json(path: Path, content: Any) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file in one step: it is whole or as it was."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with _files.replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 class RunFolder:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steadyset import _validation
+from steadyset import _files, _validation
 from steadyset.reporting import _evidence, _examples, _inputs, _numbers, _page
 
 
@@ -46,16 +46,8 @@ class Report:
         pathlib.Path
         """
         target = checked_path(path)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            with part.open("w", encoding="utf-8", newline="\n") as file:
-                file.write(self.html)
-            part.replace(target)
-        except BaseException as error:
-            part.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise type(error)(error.errno, error.strerror, str(target)) from None
-            raise
+        with _files.replacing(target) as temporary:
+            temporary.write_text(self.html, encoding="utf-8", newline="\n")
         return target
 
     def __repr__(self) -> str:

@@ -12,10 +12,10 @@ import numpy as np
 import scipy
 import sklearn
 
-from steadyset import TRUSTED_TYPES, StableClassifier, __version__
+from steadyset import TRUSTED_TYPES, StableClassifier, __version__, _files
 from steadyset._optional import require
 from steadyset._validation import shown
-from steadyset.tables import _files, _trees
+from steadyset.tables import _trees
 from steadyset.tables._columns import Column, quoted, to_frame
 from steadyset.tables._read import check_exists, first_line
 from steadyset.tables._target import Target

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset import _files
 from steadyset._optional import require
-from steadyset.tables import _files
 from steadyset.tables._read import file_format
 
 _HEADER = 128  # bytes of the header of an .npy file, with room for any number of rows
