@@ -29,7 +29,9 @@ LANES_INLINE const float* weight_at(const float* w, const ConvShape& c, int oc, 
 template <int kOut, int kWide>
 LANES_INLINE void forward_tile(const ConvShape& c, const float* w, const float* bias, const Vec* x, Vec* y, bool relu) {
   Vec sum[kOut][kWide];
+#pragma GCC unroll 8
   for (int b = 0; b < kOut; ++b)
+#pragma GCC unroll 8
     for (int t = 0; t < kWide; ++t) sum[b][t] = spread(bias + b * kModels);
   const int64_t per_output = int64_t(kModels) * c.in_channels * c.kernel_height * c.kernel_width;
   for (int ic = 0; ic < c.in_channels; ++ic) {
@@ -45,7 +47,9 @@ LANES_INLINE void forward_tile(const ConvShape& c, const float* w, const float* 
       }
     }
   }
+#pragma GCC unroll 8
   for (int b = 0; b < kOut; ++b)
+#pragma GCC unroll 8
     for (int t = 0; t < kWide; ++t) y[b * c.out.channel + t] = relu ? larger(sum[b][t], Vec{}) : sum[b][t];
 }
 
@@ -84,15 +88,18 @@ template <int kIn, int kWide, int kTaps>
 LANES_INLINE void input_tile(const ConvShape& c, const float* w, Range outputs, int ic, int row, int kw, const Vec* dy,
                              Vec* dx) {
   Vec sum[kIn][kWide + kTaps - 1];
+#pragma GCC unroll 8
   for (int b = 0; b < kIn; ++b)
+#pragma GCC unroll 8
     for (int t = 0; t < kWide + kTaps - 1; ++t) sum[b][t] = dx[b * c.in.channel + t];
   int from = row - c.out_height + 1 > 0 ? row - c.out_height + 1 : 0;
   int to = row < c.kernel_height - 1 ? row : c.kernel_height - 1;
   const int64_t per_input = int64_t(kModels) * c.kernel_height * c.kernel_width;
-  for (int oc = outputs.first; oc < outputs.last; ++oc) {
-    for (int kh = from; kh <= to; ++kh) {
-      const float* taps = weight_at(w, c, oc, ic, kh, kw);
-      const Vec* sent = dy + oc * c.out.channel + (row - kh) * c.out.row;
+  const int64_t per_output = per_input * c.in_channels;
+  for (int kh = from; kh <= to; ++kh) {
+    const float* taps = weight_at(w, c, outputs.first, ic, kh, kw);
+    const Vec* sent = dy + outputs.first * c.out.channel + (row - kh) * c.out.row;
+    for (int oc = outputs.first; oc < outputs.last; ++oc, taps += per_output, sent += c.out.channel) {
       Vec tap[kTaps][kIn];
       for (int k = 0; k < kTaps; ++k)
         for (int b = 0; b < kIn; ++b) tap[k][b] = spread(taps + b * per_input + k * kModels);
@@ -105,7 +112,9 @@ LANES_INLINE void input_tile(const ConvShape& c, const float* w, Range outputs, 
       }
     }
   }
+#pragma GCC unroll 8
   for (int b = 0; b < kIn; ++b)
+#pragma GCC unroll 8
     for (int t = 0; t < kWide + kTaps - 1; ++t) dx[b * c.in.channel + t] = sum[b][t];
 }
 
@@ -160,9 +169,10 @@ LANES_INLINE void weight_columns(const ConvShape& c, const Vec* x, const Vec* dy
     }
 }
 
-// Adds the gradient of kHigh x kTaps weights of kOut output channels, summed over all positions; samples stay apart.
+// Adds the gradient of kHigh x kTaps weights of kOut output channels, summed over all positions and samples. Where
+// kHigh > 1 the weights are a whole kernel, so that they lie one after another.
 template <int kOut, int kHigh, int kTaps>
-LANES_INLINE void weight_tile(const ConvShape& c, const Vec* x, const Vec* dy, Vec* dw) {
+LANES_INLINE void weight_tile(const ConvShape& c, const Vec* x, const Vec* dy, float* dw) {
   Vec sum[kOut][kHigh][kTaps] = {};
   for (int row = 0; row < c.out_height; ++row) {
     const Vec* in = x + row * c.in.row;
@@ -173,32 +183,31 @@ LANES_INLINE void weight_tile(const ConvShape& c, const Vec* x, const Vec* dy, V
       weight_columns<kOut, kHigh, kTaps, together>(c, in + col, sent + col, sum);
     for (; col < c.out_width; ++col) weight_columns<kOut, kHigh, kTaps, 1>(c, in + col, sent + col, sum);
   }
-  const int64_t per_output = int64_t(c.in_channels) * c.kernel_height * c.kernel_width;
-  for (int b = 0; b < kOut; ++b)
-    for (int h = 0; h < kHigh; ++h)
-      for (int k = 0; k < kTaps; ++k) dw[b * per_output + h * c.kernel_width + k] += sum[b][h][k];
+  const int64_t per_output = int64_t(kModels) * c.in_channels * c.kernel_height * c.kernel_width;
+#pragma GCC unroll 8
+  for (int b = 0; b < kOut; ++b) add_over_samples<kHigh * kTaps>(&sum[b][0][0], dw + b * per_output);
 }
 
 template <int kOut>
-void weight_rows(const ConvShape& c, const Vec* x, const Vec* dy, Vec* dw) {
+void weight_rows(const ConvShape& c, const Vec* x, const Vec* dy, float* dw) {
   for (int kh = 0; kh < c.kernel_height; ++kh) {
     const Vec* in = x + kh * c.in.row;
-    Vec* row = dw + kh * c.kernel_width;
+    float* row = dw + int64_t(kh) * c.kernel_width * kModels;
     int kw = 0;
-    for (; kw + 5 <= c.kernel_width; kw += 5) weight_tile<kOut, 1, 5>(c, in + kw, dy, row + kw);
-    for (; kw + 3 <= c.kernel_width; kw += 3) weight_tile<kOut, 1, 3>(c, in + kw, dy, row + kw);
-    for (; kw < c.kernel_width; ++kw) weight_tile<kOut, 1, 1>(c, in + kw, dy, row + kw);
+    for (; kw + 5 <= c.kernel_width; kw += 5) weight_tile<kOut, 1, 5>(c, in + kw, dy, row + kw * kModels);
+    for (; kw + 3 <= c.kernel_width; kw += 3) weight_tile<kOut, 1, 3>(c, in + kw, dy, row + kw * kModels);
+    for (; kw < c.kernel_width; ++kw) weight_tile<kOut, 1, 1>(c, in + kw, dy, row + kw * kModels);
   }
 }
 
 // Gradient of the kernels between one input channel and the output channels in the range; dy starts at the first of them.
-void add_kernel_gradients(const ConvShape& c, Range outputs, int ic, const Vec* x, const Vec* dy, Vec* dw) {
-  const int64_t per_kernel = int64_t(c.kernel_height) * c.kernel_width;
+void add_kernel_gradients(const ConvShape& c, Range outputs, int ic, const Vec* x, const Vec* dy, float* dw) {
+  const int64_t per_kernel = int64_t(kModels) * c.kernel_height * c.kernel_width;
   const bool five = kRegisters == 32 && c.kernel_height == 5 && c.kernel_width == 5;
   const bool three = kRegisters == 32 && c.kernel_height == 3 && c.kernel_width == 3;
   for (int oc = outputs.first; oc < outputs.last;) {
     const Vec* sent = dy + (oc - outputs.first) * c.out.channel;
-    Vec* out = dw + (int64_t(oc) * c.in_channels + ic) * per_kernel;
+    float* out = dw + (int64_t(oc) * c.in_channels + ic) * per_kernel;
     const bool pair = !five && oc + 2 <= outputs.last;
     if (five) weight_tile<1, 5, 5>(c, x, sent, out);
     else if (three && pair) weight_tile<2, 3, 3>(c, x, sent, out);
@@ -209,14 +218,14 @@ void add_kernel_gradients(const ConvShape& c, Range outputs, int ic, const Vec* 
 }
 
 // Adds the gradients of all weights and biases of the output channels in the range, over c.out_height rows.
-void add_weight_gradient(const ConvShape& c, Range outputs, const Vec* x, const Vec* dy, Vec* dw, Vec* db) {
+void add_weight_gradient(const ConvShape& c, Range outputs, const Vec* x, const Vec* dy, float* dw, float* db) {
   for (int ic = 0; ic < c.in_channels; ++ic) add_kernel_gradients(c, outputs, ic, x + ic * c.in.channel, dy, dw);
   for (int oc = outputs.first; oc < outputs.last; ++oc) {
     Vec sum = {};
     const Vec* sent = dy + (oc - outputs.first) * c.out.channel;
     for (int row = 0; row < c.out_height; ++row)
       for (int col = 0; col < c.out_width; ++col) sum += sent[row * c.out.row + col];
-    db[oc] += sum;
+    add_over_samples<1>(&sum, db + oc * kModels);
   }
 }
 

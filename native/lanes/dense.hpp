@@ -150,7 +150,9 @@ void dense_backward(const Rule& rule, const DenseShape& d, const Memory& memory,
       }
     }
     backward_block(rule, slots_at(memory, weight + int64_t(block) * d.inputs), d, x, block_dy, turned, dx, n_vectors);
-    update_parameters(rule, slots_at(memory, bias + block), kBlock, bias_gradient);
+    alignas(kLanes * 4) float summed[kBlock * kModels] = {};
+    add_over_samples<kBlock>(bias_gradient, summed);
+    update_parameters(rule, slots_at(memory, bias + block), kBlock, summed);
   }
 }
 

@@ -63,7 +63,7 @@ struct Memory {
   float* values;               // [sample vector][arena]
   float* gradients;
   float* scratch;
-  float* parameter_gradient;   // vectors, one a parameter of the convolutions and biases
+  float* parameter_gradient;   // of one convolution at a time, stored as its parameters are
   int32_t* indices;
   float* masks;                // [sample vector][dropout feature]
   const int* stop;             // set to 1 by another thread: leave as soon as possible

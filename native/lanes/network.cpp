@@ -73,7 +73,7 @@ void Network::add_conv(const LayerSpec& layer, bool relu, int pool) {
   bounds_.resize(places_.size(), bound);
   scratch_ = std::max(scratch_, int64_t(layer.size) * height * width);
   scratch_ = std::max(scratch_, int64_t(kConvBlock) * std::max(pool, 1) * width);
-  gradient_vectors_ = std::max(gradient_vectors_, layer.size * fan_in + layer.size);
+  largest_conv_ = std::max(largest_conv_, stored_ - op.weight);
 }
 
 void Network::add_linear(const LayerSpec& layer, bool relu) {

@@ -31,7 +31,7 @@ class Network {
   void pack(const float* parameters, int model, float* stored) const;
   void unpack(const float* stored, int model, float* parameters) const;
 
-  int64_t gradient_vectors() const { return gradient_vectors_; }
+  int64_t largest_conv() const { return largest_conv_; }  // parameters as stored
 
  private:
   int add_tensor(int channels, int height, int width);
@@ -45,7 +45,7 @@ class Network {
   std::vector<Op> ops_;
   std::vector<int64_t> places_;   // PyTorch's order -> stored
   std::vector<float> bounds_;     // of the initial values
-  int64_t stored_ = 0, arena_ = 0, index_arena_ = 0, scratch_ = 0, n_dropout_ = 0, gradient_vectors_ = 0;
+  int64_t stored_ = 0, arena_ = 0, index_arena_ = 0, scratch_ = 0, n_dropout_ = 0, largest_conv_ = 0;
 };
 
 }  // namespace steadyset::lanes

@@ -59,14 +59,11 @@ struct Adam {
   }
 };
 
-// `count` parameters whose gradients are vectors over samples (convolutions, biases).
+// `count` parameters whose gradients are summed over the samples (convolutions, biases): [parameter][model].
 template <class Rule>
-void update_parameters(const Rule rule, Slots slots, int64_t count, const Vec* gradient) {
-  for (int64_t p = 0; p < count; p += kSamples, slots.advance(kSamples)) {
-    alignas(kLanes * 4) Quad sums[kSamples] = {};
-    for (int s = 0; s < kSamples && p + s < count; ++s) sums[s] = over_samples(gradient + p + s);
-    rule(*reinterpret_cast<const Vec*>(sums), vec(slots.weights), vec(slots.first), vec(slots.second));
-  }
+void update_parameters(const Rule rule, Slots slots, int64_t count, const float* gradient) {
+  for (int64_t p = 0; p < count; p += kSamples, slots.advance(kSamples))
+    rule(vec(gradient)[p / kSamples], vec(slots.weights), vec(slots.first), vec(slots.second));
 }
 
 }  // namespace

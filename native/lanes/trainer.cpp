@@ -6,6 +6,11 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "isa.hpp"
 #include "lanes/random.hpp"
@@ -13,49 +18,65 @@
 namespace steadyset::lanes {
 namespace {
 
-template <class T>
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Zeroed floats: the padding of tensors and weights must be zero. A large block asks for huge pages, because scattered
+// small ones crowd some sets of the second-level cache and end the prefetching of a stream every 4 KB.
 class Aligned {
  public:
   explicit Aligned(int64_t count) {
-    const size_t bytes = (static_cast<size_t>(std::max<int64_t>(count, 1)) * sizeof(T) + 63) / 64 * 64;
-    data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
+    constexpr size_t huge_page = size_t{1} << 21;
+    const size_t used = static_cast<size_t>(std::max<int64_t>(count, 1)) * sizeof(float);
+    const size_t alignment = used > huge_page / 2 ? huge_page : 64;
+    const size_t bytes = (used + alignment - 1) / alignment * alignment;
+    data_ = static_cast<float*>(std::aligned_alloc(alignment, bytes));
     if (data_ == nullptr) throw std::bad_alloc();
-    std::memset(data_, 0, bytes);  // padding of tensors and weights must be zero
+#ifdef MADV_HUGEPAGE
+    if (alignment == huge_page) madvise(data_, bytes, MADV_HUGEPAGE);
+#endif
+    std::memset(data_, 0, used);
   }
   ~Aligned() { std::free(data_); }
   Aligned(const Aligned&) = delete;
   Aligned& operator=(const Aligned&) = delete;
-  T* get() { return data_; }
+  float* get() { return data_; }
 
  private:
-  T* data_;
+  float* data_;
 };
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// All that the hot unit works on, for batches of up to `vectors` sample vectors.
+// All that the hot unit works on, for batches of up to `vectors` sample vectors: arrays of one block.
 struct Workspace {
-  Workspace(const Network& network, int64_t vectors, int lanes, bool training, bool adam)
-      : net(network.net()),
-        weights(net.n_parameters * kModels),
-        first(training ? net.n_parameters * kModels : 0),
-        second(adam ? net.n_parameters * kModels : 0),
-        values(vectors * net.arena * lanes),
-        gradients(training ? vectors * net.arena * lanes : 0),
-        scratch((std::max(net.scratch, training ? 2 * vectors * kOutputBlock : 0)) * lanes),
-        parameter_gradient(training ? network.gradient_vectors() * lanes : 0),
-        indices(vectors * net.index_arena * lanes),
-        masks(training ? vectors * net.n_dropout * lanes : 0) {}
-
-  Memory memory(const int* stop) {
-    return {weights.get(), first.get(),  second.get(), values.get(), gradients.get(), scratch.get(), parameter_gradient.get(),
-            indices.get(), masks.get(), stop};
+  Workspace(const Network& network, int64_t vectors, int lanes, bool training, bool adam) : net(network.net()) {
+    const int64_t parameters = net.n_parameters * kModels, values = vectors * net.arena * lanes;
+    float* indices = nullptr;
+    const std::pair<float**, int64_t> arrays[] = {
+        {&memory.weights, parameters},
+        {&memory.first, training ? parameters : 0},
+        {&memory.second, adam ? parameters : 0},
+        {&memory.values, values},
+        {&memory.gradients, training ? values : 0},
+        {&memory.scratch, std::max(net.scratch, training ? 2 * vectors * kOutputBlock : 0) * lanes},
+        {&memory.parameter_gradient, training ? network.largest_conv() * kModels : 0},
+        {&memory.masks, training ? vectors * net.n_dropout * lanes : 0},
+        {&indices, vectors * net.index_arena * lanes},
+    };
+    int64_t total = 0;
+    for (const auto& [place, count] : arrays) total += ceil_div(count, kMaxLanes) * kMaxLanes;
+    block_ = std::make_unique<Aligned>(total);
+    float* next = block_->get();
+    for (const auto& [place, count] : arrays) {
+      *place = next;
+      next += ceil_div(count, kMaxLanes) * kMaxLanes;
+    }
+    memory.indices = reinterpret_cast<int32_t*>(indices);
   }
 
   Net net;
-  Aligned<float> weights, first, second, values, gradients, scratch, parameter_gradient;
-  Aligned<int32_t> indices;
-  Aligned<float> masks;
+  Memory memory{};
+
+ private:
+  std::unique_ptr<Aligned> block_;
 };
 
 // Mean and standard deviation over a bag's rows; a constant feature is left unscaled, as scikit-learn does.
@@ -128,20 +149,20 @@ class Group {
         shares_(vectors_ * kMaxLanes) {
     for (size_t m = 0; m < bags.size(); ++m) walks_.emplace_back(bags[m], recipe);
     outcome_.losses.assign(bags.size() * recipe.rates.size(), 0.0f);
+    space_.memory.stop = &watch.stop;
     start_weights();
     if (recipe.scaling.kind == Scaling::Kind::standard) standardise();
   }
 
   Outcome run() {
-    const Memory memory = space_.memory(&watch_.stop);
     alignas(16) float losses[kModels];
     for (int64_t step = 1; running(); ++step) {
       if (__atomic_load_n(&watch_.stop, __ATOMIC_RELAXED)) {
         outcome_.stopped = true;
         return std::move(outcome_);
       }
-      const Batch batch = next_batch(step, memory);
-      unit_.step(space_.net, memory, batch, next_update(step), losses);
+      const Batch batch = next_batch(step);
+      unit_.step(space_.net, space_.memory, batch, next_update(step), losses);
       if (!record(losses, step)) return std::move(outcome_);
     }
     collect();
@@ -163,7 +184,7 @@ class Group {
     std::vector<float> drawn(network_.n_parameters());
     for (size_t m = 0; m < bags_.size(); ++m) {
       if (bags_[m].start == nullptr) network_.draw(bags_[m].seed, drawn.data());
-      network_.pack(bags_[m].start ? bags_[m].start : drawn.data(), static_cast<int>(m), space_.weights.get());
+      network_.pack(bags_[m].start ? bags_[m].start : drawn.data(), static_cast<int>(m), space_.memory.weights);
     }
   }
 
@@ -171,8 +192,8 @@ class Group {
     const int64_t size = network_.row_size();
     outcome_.center.resize(bags_.size() * size);
     outcome_.scale.resize(bags_.size() * size);
-    centers_ = std::make_unique<Aligned<float>>(size * kModels);
-    scales_ = std::make_unique<Aligned<float>>(size * kModels);
+    centers_ = std::make_unique<Aligned>(size * kModels);
+    scales_ = std::make_unique<Aligned>(size * kModels);
     for (size_t m = 0; m < bags_.size(); ++m) {
       float* center = outcome_.center.data() + m * size;
       float* scale = outcome_.scale.data() + m * size;
@@ -186,7 +207,7 @@ class Group {
   }
 
   // A lane without a sample repeats the first row of its model's batch with share 0: a bag sees no row but its own.
-  Batch next_batch(int64_t step, const Memory& memory) {
+  Batch next_batch(int64_t step) {
     int64_t most = 1;
     for (const Walk& walk : walks_)
       if (!walk.done()) most = std::max(most, walk.count());
@@ -201,7 +222,7 @@ class Group {
         labels_[lane] = data_.labels[rows_[lane]];
         shares_[lane] = i < count ? 1.0f / static_cast<float>(count) : 0.0f;
         if (data_.weights != nullptr) shares_[lane] *= data_.weights[rows_[lane]];
-        if (i < count && space_.net.n_dropout) drop(m, i, lane, step, memory);
+        if (i < count && space_.net.n_dropout) drop(m, i, lane, step);
       }
     }
     const Scaling& s = recipe_.scaling;
@@ -210,7 +231,7 @@ class Group {
             shares_.data(), space_.net.n_dropout && bags_[0].masks == nullptr ? mask_keys_.data() : nullptr};
   }
 
-  void drop(int m, int64_t i, int64_t lane, int64_t step, const Memory& memory) {
+  void drop(int m, int64_t i, int64_t lane, int64_t step) {
     const Bag& bag = bags_[m];
     mask_keys_[lane] = key(bag.seed, Purpose::dropout, static_cast<uint64_t>(step), static_cast<uint64_t>(i));
     if (bag.masks == nullptr) return;
@@ -221,7 +242,7 @@ class Group {
       if (op.kind != Kind::dropout) continue;
       const Tensor& t = space_.net.tensors[op.in];
       for (int64_t f = op.mask; f < op.mask + int64_t(t.channels) * t.height * t.width; ++f)
-        memory.masks[(i / samples_ * n + f) * unit_.lanes + i % samples_ * kModels + m] =
+        space_.memory.masks[(i / samples_ * n + f) * unit_.lanes + i % samples_ * kModels + m] =
             given[f] ? 1.0f / (1.0f - op.rate) : 0.0f;
     }
   }
@@ -271,8 +292,8 @@ class Group {
     outcome_.parameters.resize(bags_.size() * n);
     outcome_.first_moments.resize(bags_.size() * n);
     for (size_t m = 0; m < bags_.size(); ++m) {
-      network_.unpack(space_.weights.get(), static_cast<int>(m), outcome_.parameters.data() + m * n);
-      network_.unpack(space_.first.get(), static_cast<int>(m), outcome_.first_moments.data() + m * n);
+      network_.unpack(space_.memory.weights, static_cast<int>(m), outcome_.parameters.data() + m * n);
+      network_.unpack(space_.memory.first, static_cast<int>(m), outcome_.first_moments.data() + m * n);
     }
   }
 
@@ -288,7 +309,7 @@ class Group {
   std::vector<uint64_t> mask_keys_;
   std::vector<int32_t> labels_;
   std::vector<float> shares_;
-  std::unique_ptr<Aligned<float>> centers_, scales_;
+  std::unique_ptr<Aligned> centers_, scales_;
   std::vector<Walk> walks_;
   Outcome outcome_;
 };
@@ -314,17 +335,17 @@ void predict(const Network& network, const float* parameters, int n_models, cons
   const int64_t vectors = std::min<int64_t>(6, ceil_div(n, samples));
   Workspace space(network, vectors, unit.lanes, false, false);
   const int64_t size = network.row_size(), n_classes = network.n_classes();
-  Aligned<float> centers(center ? size * kModels : 0), scales(center ? size * kModels : 0);
+  Aligned centers(center ? size * kModels : 0), scales(center ? size * kModels : 0);
   for (int m = 0; m < n_models; ++m) {
-    network.pack(parameters + m * network.n_parameters(), m, space.weights.get());
+    network.pack(parameters + m * network.n_parameters(), m, space.memory.weights);
     for (int64_t f = 0; center != nullptr && f < size; ++f) {
       centers.get()[f * kModels + m] = center[m * size + f];
       scales.get()[f * kModels + m] = scale[m * size + f];
     }
   }
   std::vector<int64_t> rows(vectors * kMaxLanes);
-  Aligned<float> logits(vectors * n_classes * unit.lanes);
-  const Memory memory = space.memory(&watch.stop);
+  Aligned logits(vectors * n_classes * unit.lanes);
+  space.memory.stop = &watch.stop;
   for (int64_t first = 0; first < n && !__atomic_load_n(&watch.stop, __ATOMIC_RELAXED); first += vectors * samples) {
     const int64_t count = std::min(vectors * samples, n - first);
     const int64_t used = ceil_div(count, samples);
@@ -333,7 +354,7 @@ void predict(const Network& network, const float* parameters, int n_models, cons
         rows[i / samples * kMaxLanes + i % samples * kModels + m] = first + std::min(i, count - 1);
     const Batch batch{x, x_is_uint8, size, center ? scales.get() : nullptr, center ? centers.get() : nullptr, scaling.scale,
                       scaling.shift, static_cast<int>(used), rows.data(), nullptr, nullptr, nullptr};
-    unit.logits(space.net, memory, batch, logits.get());
+    unit.logits(space.net, space.memory, batch, logits.get());
     for (int m = 0; m < n_models; ++m)
       for (int64_t i = 0; i < count; ++i) {
         const float* score = logits.get() + i / samples * n_classes * unit.lanes + i % samples * kModels + m;

@@ -90,21 +90,22 @@ void conv_gradient_rows(const Run& run, const Op& op, const ConvShape& c, int v,
 }
 
 // Strips of rows and blocks of channels keep the working set of the weight gradient in the first-level cache.
-void conv_backward(const Run& run, const Op& op, int v, Vec* parameter_gradient) {
+void conv_backward(const Run& run, const Op& op, int v) {
   const Tensor& in = run.net.tensors[op.in];
   ConvShape c = conv_shape(run.net, op);
   const int height = c.out_height;
   c.out = {c.out_width, int64_t(c.out_width) * height};
   Vec* dy = vec(run.memory.scratch);
   const Vec* x = run.whole(run.memory.values, op.in, v);
-  Vec* bias_gradient = parameter_gradient + int64_t(c.out_channels) * c.in_channels * c.kernel_height * c.kernel_width;
+  float* weight_gradient = run.memory.parameter_gradient;
+  float* bias_gradient = weight_gradient + (op.bias - op.weight) * kModels;
   constexpr int block = 4;
   if (op.in != 0) {
     for (int oc = 0; oc < c.out_channels; ++oc)
       conv_gradient_rows(run, op, c, v, oc, {0, height}, dy + oc * c.out.channel);
     for (int oc = 0; oc < c.out_channels; oc += block) {
       const Range outputs{oc, oc + block < c.out_channels ? oc + block : c.out_channels};
-      add_weight_gradient(c, outputs, x, dy + oc * c.out.channel, parameter_gradient, bias_gradient);
+      add_weight_gradient(c, outputs, x, dy + oc * c.out.channel, weight_gradient, bias_gradient);
     }
     Vec* dx = run.whole(run.memory.gradients, op.in, v);
     for (int64_t i = 0; i < in.channels * plane(in); ++i) dx[i] = Vec{};
@@ -120,7 +121,7 @@ void conv_backward(const Run& run, const Op& op, int v, Vec* parameter_gradient)
       const Range outputs{oc, oc + block < c.out_channels ? oc + block : c.out_channels};
       for (int one = outputs.first; one < outputs.last; ++one)
         conv_gradient_rows(run, op, c, v, one, rows, dy + (one - oc) * c.out.channel);
-      add_weight_gradient(c, outputs, x + row * c.in.row, dy, parameter_gradient, bias_gradient);
+      add_weight_gradient(c, outputs, x + row * c.in.row, dy, weight_gradient, bias_gradient);
     }
   }
 }
@@ -218,14 +219,10 @@ void backward(const Run& run, const Rule& rule) {
       dense_backward(rule, d, run.memory, op.weight, op.bias, run.value(op.in, 0), dy,
                      op.in == 0 ? nullptr : run.gradient(op.in, 0), run.n_vectors);
     } else if (op.kind == Kind::conv) {
-      const int64_t n_weights = int64_t(op.kernel_height) * op.kernel_width * run.net.tensors[op.in].channels *
-                                run.net.tensors[op.out].channels;
-      const int64_t n_biases = run.net.tensors[op.out].channels;
-      Vec* gradient = vec(run.memory.parameter_gradient);
-      for (int64_t i = 0; i < n_weights + n_biases; ++i) gradient[i] = Vec{};
-      for (int v = 0; v < run.n_vectors && !run.stopped(); ++v) conv_backward(run, op, v, gradient);
-      update_parameters(rule, slots_at(run.memory, op.weight), n_weights, gradient);
-      update_parameters(rule, slots_at(run.memory, op.bias), n_biases, gradient + n_weights);
+      const int64_t count = op.bias - op.weight + run.net.tensors[op.out].channels;  // the bias is stored after the weights
+      for (int64_t p = 0; p < count; p += kSamples) vec(run.memory.parameter_gradient)[p / kSamples] = Vec{};
+      for (int v = 0; v < run.n_vectors && !run.stopped(); ++v) conv_backward(run, op, v);
+      update_parameters(rule, slots_at(run.memory, op.weight), count, run.memory.parameter_gradient);
     } else {
       for (int v = 0; v < run.n_vectors; ++v) backward_one(run, op, v);
     }

@@ -27,6 +27,7 @@ constexpr int kSamples = kLanes / kModels;
 typedef float Vec __attribute__((vector_size(kLanes * 4), may_alias));
 typedef int32_t Ints __attribute__((vector_size(kLanes * 4), may_alias));
 typedef uint32_t Words __attribute__((vector_size(kLanes * 4), may_alias));
+typedef float LooseVec __attribute__((vector_size(kLanes * 4), may_alias, aligned(4)));
 typedef float Quad __attribute__((vector_size(kModels * 4), may_alias));
 
 #define LANES_INLINE inline __attribute__((always_inline))
@@ -77,6 +78,35 @@ LANES_INLINE Quad over_samples(const Vec* value) {
   Quad sum = part[0];
   for (int s = 1; s < kSamples; ++s) sum += part[s];
   return sum;
+}
+
+// Adds every second block of kSize lanes to the block before it; the sums of a fill the lower half, those of b the upper.
+template <int kSize>
+LANES_INLINE Vec fold(Vec a, Vec b) {
+  Ints even, odd;
+  for (int j = 0; j < kLanes; ++j) {
+    even[j] = j / kSize * 2 * kSize + j % kSize;
+    odd[j] = even[j] + kSize;
+  }
+  return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd);
+}
+
+// Sums over the samples of kSamples vectors: one vector of as many parameters by models, as the weights are stored.
+LANES_INLINE Vec fold_samples(const Vec* values) {
+  if (kSamples == 4) return fold<kModels>(fold<kModels>(values[0], values[1]), fold<kModels>(values[2], values[3]));
+  if (kSamples == 2) return fold<kModels>(values[0], values[1]);
+  return values[0];
+}
+
+// to[parameter][model] += the sums over the samples of kCount vectors.
+template <int kCount>
+LANES_INLINE void add_over_samples(const Vec* sums, float* to) {
+#pragma GCC unroll 32
+  for (int i = 0; i + kSamples <= kCount; i += kSamples)
+    *reinterpret_cast<LooseVec*>(to + i * kModels) += fold_samples(sums + i);
+#pragma GCC unroll 4
+  for (int i = kCount / kSamples * kSamples; i < kCount; ++i)
+    *reinterpret_cast<Quad*>(to + i * kModels) += over_samples(sums + i);
 }
 
 LANES_INLINE Vec square_root(Vec x) {
