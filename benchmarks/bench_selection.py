@@ -64,8 +64,11 @@ print((status("VmHWM") - before - mask.nbytes) / w.nbytes)
 
 
 def import_cost_ms() -> float:
+    """The package and every name of it, but for the rooms that not everybody enters."""
     program = (
         "import sklearn.ensemble, time; start = time.perf_counter(); import steadyset; "
+        "rooms = {'lanes', 'metrics', 'plot', 'report'}; "
+        "[getattr(steadyset, name) for name in steadyset.__all__ if name not in rooms]; "
         "print((time.perf_counter() - start) * 1e3)"
     )
     return statistics.median(float(run_python(program)) for _ in range(9))
@@ -113,5 +116,5 @@ def main() -> bool:
     row = np.random.default_rng(1).dirichlet(np.ones(10))
     single = min(timeit.repeat(lambda: ss.inflated_argmax(row, EPSILON), number=2000, repeat=9)) / 2000
     lines.append(Line("one row of 10 labels, end to end", single * 1e6, 10, unit="us"))
-    lines.append(Line("import steadyset beyond sklearn.ensemble, median of 9", import_cost_ms(), 150, unit="ms"))
+    lines.append(Line("import of steadyset and its names, median of 9", import_cost_ms(), 150, unit="ms"))
     return report("selection", lines)

@@ -77,7 +77,7 @@ def test_commands_run(page, line, tmp_path):
     if line.startswith(LONG):
         words = [words[0], "--help"]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "from steadyset.cli import main; main()", *words],
+        [sys.executable, "-W", "error", "-m", "steadyset", *words],
         capture_output=True,
         text=True,
         check=False,

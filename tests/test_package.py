@@ -28,11 +28,22 @@ def test_import_pulls_in_no_framework():
         "import sys, sklearn.ensemble, sklearn.callback\n"  # which itself loads pandas where there is one
         "before = set(sys.modules)\n"
         "import steadyset\n"
+        "names = [getattr(steadyset, name) for name in steadyset.__all__]\n"
         "heavy = {'torch', 'jax', 'matplotlib', 'plotly', 'pandas', 'polars', 'cupy', 'dask'}\n"
         "frameworks = {'torch', 'jax', 'matplotlib', 'plotly'}\n"
         "print(sorted(heavy & (set(sys.modules) - before)), sorted(frameworks & set(sys.modules)))"
     )
     assert done.stdout == "[] []\n", done.stderr
+
+
+def test_import_waits_for_what_is_asked_for():
+    done = run(
+        "import sys, steadyset\n"
+        "print(sorted({'numpy', 'scipy', 'sklearn'} & set(sys.modules)))\n"
+        "print(steadyset.inflated_argmax([0.9, 0.1], 0.05), steadyset.__version__, 'StableClassifier' in dir(steadyset))\n"
+        "print('sklearn' in sys.modules)\n"
+    )
+    assert done.stdout == f"[]\n[ True False] {ss.__version__} True\nFalse\n", done.stderr
 
 
 def public_names():
@@ -88,7 +99,7 @@ def test_the_environment_picks_the_instruction_set(level):
 
 
 def test_an_unknown_instruction_set_is_an_error_with_a_sentence():
-    done = run("import steadyset", STEADYSET_ISA="sse9")
+    done = run("import steadyset; steadyset.inflated_argmax", STEADYSET_ISA="sse9")
     assert done.returncode != 0
     assert "STEADYSET_ISA must be one of baseline" in done.stderr
     assert "got 'sse9'" in done.stderr

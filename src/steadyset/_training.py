@@ -173,6 +173,7 @@ def _train_together(
 
 
 def _train_several(task: Task, run: Sequence[tuple[NDArray[np.intp], int, int]]) -> list[Any]:
+    _workers.leave_interrupts_to_the_caller()
     return [_train_one(task, rows, bag, seed) for rows, bag, seed in run]
 
 

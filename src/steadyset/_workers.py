@@ -1,6 +1,9 @@
 """Where bags are fitted: threads or processes, and what a worker gives back to the system between two bags."""
 
 import ctypes
+import multiprocessing
+import signal
+import threading
 from functools import cache
 from typing import Any, Literal
 
@@ -40,6 +43,16 @@ def _is_linear(learner: Any) -> bool:
     if isinstance(learner, Pipeline):
         return all(step in (None, "passthrough") or _is_linear(step) for _, step in learner.steps)
     return isinstance(learner, LinearClassifierMixin | StandardScaler)
+
+
+def leave_interrupts_to_the_caller() -> None:
+    """In a process of joblib's, do nothing on Ctrl-C: the caller hears it too and ends its workers.
+
+    A worker that is between two tasks would only print where it was.
+    """
+    ours = multiprocessing.current_process().name.startswith("LokyProcess")
+    if ours and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def give_back(bag_bytes: int) -> None:

@@ -50,13 +50,14 @@ def serve():
     import pyarrow.parquet  # noqa: F401
     import skops.io  # noqa: F401
 
-    import steadyset.cli
+    import steadyset.cli  # noqa: F401
+    from steadyset.__main__ import main
 
     for line in sys.stdin:
         order = json.loads(line)
         pid = os.fork()
         if pid == 0:
-            _become(order, steadyset.cli.main)
+            _become(order, main)
         print(pid, flush=True)
         _, status = os.waitpid(pid, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)

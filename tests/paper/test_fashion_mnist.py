@@ -24,7 +24,7 @@ SIZES = {"bags": 40, "bag-size": 200, "left-out": 10, "base-fits": 4, "epochs": 
 
 def command(data, run):
     options = [word for name, value in SIZES.items() for word in (f"--{name}", str(value))]
-    start = [sys.executable, "-W", "error", "-c", "from steadyset.cli import main; main()", "reproduce"]
+    start = [sys.executable, "-W", "error", "-m", "steadyset", "reproduce"]
     return [
         *start,
         "fashion-mnist",

@@ -1,11 +1,8 @@
 """The `steadyset` command: one module a subcommand."""
 
-import sys
-
 import typer
 
 from steadyset.cli import audit, demo, explore, fit, plan, predict, report, reproduce, select
-from steadyset.cli._errors import INTERRUPTED, complain
 
 app = typer.Typer(
     name="steadyset",
@@ -29,12 +26,3 @@ app.command(epilog=predict.EXAMPLES)(predict.predict)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command(epilog=report.EXAMPLES)(report.report)
 app.add_typer(reproduce.app, name="reproduce")
-
-
-def main() -> None:
-    """Run the command line."""
-    try:
-        app()
-    except KeyboardInterrupt:  # before or after a command's own work
-        complain("", "interrupted")
-        sys.exit(INTERRUPTED)

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from steadyset import _demo
 from steadyset.cli._errors import sentences
 
 
@@ -16,4 +15,6 @@ def demo(
 ) -> None:
     """Show the whole story on handwritten digits, and write its HTML report."""
     with sentences("demo"):
+        from steadyset import _demo
+
         _demo.run(output=output)

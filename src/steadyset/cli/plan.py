@@ -3,9 +3,7 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from steadyset import _plan
 from steadyset.cli._errors import sentences
 
 EXAMPLES = """
@@ -58,6 +56,10 @@ def plan(
 
     --n-samples, --epsilon, --bag-size and --n-bags may be repeated: the choices are shown side by side.
     """
+    from rich.console import Console
+
+    from steadyset import _plan
+
     axes = {"n_samples": n_samples, "epsilon": epsilon, "bag_size": bag_size, "n_bags": n_bags}
     numbers = {"n_classes": n_classes, "sigma2": sigma2, "n_dropped": n_dropped, "delta": delta}
     with sentences("plan"):

@@ -3,17 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from steadyset.cli._errors import sentences
-from steadyset.paper import fashion_mnist as _fashion_mnist
-from steadyset.paper import set_size as _set_size
-from steadyset.paper import simplex as _simplex
-from steadyset.paper._fashion_data import load
-from steadyset.paper._progress import shown
+
+if TYPE_CHECKING:
+    from steadyset.paper.fashion_mnist import Options
 
 app = typer.Typer(
     help="Make the paper's tables and figures: PNG, PDF and SVG files, with the numbers as JSON.", no_args_is_help=True
@@ -36,7 +33,9 @@ def simplex(
     epsilon: Annotated[float, typer.Option(help="Epsilon of the fixed margin and the inflated argmax.")] = 0.5,
 ) -> None:
     """Draw which set each rule returns on the simplex of three labels."""
-    _write("simplex", lambda: _simplex.reproduce(folder, epsilon=epsilon))
+    from steadyset.paper.simplex import reproduce
+
+    _write("simplex", lambda: reproduce(folder, epsilon=epsilon))
 
 
 @app.command("set-size")
@@ -46,7 +45,9 @@ def set_size(
     seed: Annotated[int, typer.Option(help="Where the draws start.")] = 0,
 ) -> None:
     """Draw the mean set size of the inflated argmax and the fixed margin against the number of labels."""
-    _write("set-size", lambda: _set_size.reproduce(folder, n_draws=n_draws, seed=seed))
+    from steadyset.paper.set_size import reproduce
+
+    _write("set-size", lambda: reproduce(folder, n_draws=n_draws, seed=seed))
 
 
 _EXAMPLES = """
@@ -90,8 +91,10 @@ def fashion_mnist(
     n_jobs: _Jobs = None,
 ) -> None:
     """Run the paper's experiment: both tables, the survival figure, and audits over every row."""
+    from steadyset.paper.fashion_mnist import options
+
     with sentences("reproduce fashion-mnist"):
-        asked = _fashion_mnist.options(
+        asked = options(
             scale,
             n_bags=bags,
             bag_size=bag_size,
@@ -119,20 +122,26 @@ def everything(
     n_jobs: _Jobs = None,
 ) -> None:
     """Reproduce every table and figure, each in a folder of its own."""
+    from steadyset.paper import fashion_mnist, set_size, simplex
+
     with sentences("reproduce all"):
-        asked = _fashion_mnist.options(scale, seed=seed)
-    _write("simplex", lambda: _simplex.reproduce(folder / "simplex"))
-    _write("set-size", lambda: _set_size.reproduce(folder / "set-size", seed=seed))
+        asked = fashion_mnist.options(scale, seed=seed)
+    _write("simplex", lambda: simplex.reproduce(folder / "simplex"))
+    _write("set-size", lambda: set_size.reproduce(folder / "set-size", seed=seed))
     with sentences("reproduce all"):
         _run_fashion_mnist(folder / "fashion-mnist", asked, data, True, n_jobs)
 
 
-def _run_fashion_mnist(
-    folder: Path, asked: _fashion_mnist.Options, data: Path | None, checked: bool, n_jobs: int | None
-) -> None:
+def _run_fashion_mnist(folder: Path, asked: "Options", data: Path | None, checked: bool, n_jobs: int | None) -> None:
+    from rich.console import Console
+
+    from steadyset.paper._fashion_data import load
+    from steadyset.paper._progress import shown
+    from steadyset.paper.fashion_mnist import reproduce
+
     images = load(data, checked=checked)
     with shown(Console(stderr=True)) as progress:
-        files = _fashion_mnist.reproduce(folder, asked, images=images, n_jobs=n_jobs, progress=progress)
+        files = reproduce(folder, asked, images=images, n_jobs=n_jobs, progress=progress)
     for file in files:
         typer.echo(str(file))
 

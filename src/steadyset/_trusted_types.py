@@ -1,0 +1,19 @@
+"""What may be loaded."""
+
+#: What skops has to trust to load a saved StableClassifier: plain data of this package, nothing that runs on loading.
+TRUSTED_TYPES = [
+    "sklearn.tree._tree.Tree",
+    "steadyset._membership.Bits",
+    "steadyset._membership.Indices",
+    "steadyset._training.Member",
+    "steadyset.bags.Bags",
+    "steadyset.bags.Part",
+    "steadyset.ensemble.StableClassifier",
+    "steadyset.selection._argmax.Argmax",
+    "steadyset.selection._fixed_margin.FixedMargin",
+    "steadyset.selection._inflated_argmax.InflatedArgmax",
+    "steadyset.selection._mass_threshold.MassThreshold",
+    "steadyset.selection._ndc.NDC",
+    "steadyset.selection._svbop.SVBOP",
+    "steadyset.selection._top_k.TopK",
+]
