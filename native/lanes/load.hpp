@@ -37,21 +37,19 @@ LANES_INLINE Vec read_lanes(const float* p) { return *vec(p); }
 
 // Turns [lane][feature] into [feature][lane]: interleaving the first half of the rows with the second rotates the bits of
 // a place by one, so that log2(kLanes) rounds exchange the two indices.
-template <class Number>
-LANES_INLINE void turn(typename Piece<Number>::Kept* rows) {
+template <class Number, int... kJ>
+LANES_INLINE void turn(typename Piece<Number>::Kept* rows, Places<kJ...>) {
+  using Index = typename Piece<Number>::Index;
   constexpr int size = Piece<Number>::size;
-  typename Piece<Number>::Index low, high;
-  for (int j = 0; j < size; ++j) {
-    low[j] = j % 2 * size + j / 2;
-    high[j] = low[j] + size / 2;
-  }
+  constexpr Places<(kJ % 2 * size + kJ / 2)...> low;
+  constexpr Places<(kJ % 2 * size + kJ / 2 + size / 2)...> high;
 #pragma GCC unroll 4
   for (int round = 1; round < kLanes; round *= 2) {
     typename Piece<Number>::Kept next[kLanes];
 #pragma GCC unroll 8
     for (int i = 0; i < kLanes / 2; ++i) {
-      next[2 * i] = __builtin_shuffle(rows[i], rows[i + kLanes / 2], low);
-      next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + kLanes / 2], high);
+      next[2 * i] = pick<Index>(rows[i], rows[i + kLanes / 2], low);
+      next[2 * i + 1] = pick<Index>(rows[i], rows[i + kLanes / 2], high);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) rows[i] = next[i];
@@ -68,7 +66,7 @@ LANES_INLINE void load_features(const Batch& batch, const Number* const* rows, i
 #pragma GCC unroll 16
     for (int lane = 0; lane < kLanes; ++lane)
       block[lane] = *reinterpret_cast<const typename Piece<Number>::Loose*>(rows[lane] + feature);
-    turn<Number>(block);
+    turn<Number>(block, std::make_integer_sequence<int, size>{});
 #pragma GCC unroll 16
     for (int lane = 0; lane < kLanes; ++lane)
       reinterpret_cast<typename Piece<Number>::Kept*>(turned)[lane] = block[lane];

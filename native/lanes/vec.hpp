@@ -1,6 +1,7 @@
 // Vectors of the native width, four models by as many samples as fit. Included by the hot unit alone.
 #pragma once
 #include <cstdint>
+#include <utility>
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -80,21 +81,31 @@ LANES_INLINE Quad over_samples(const Vec* value) {
   return sum;
 }
 
-// Adds every second block of kSize lanes to the block before it; the sums of a fill the lower half, those of b the upper.
-template <int kSize>
-LANES_INLINE Vec fold(Vec a, Vec b) {
-  Ints even, odd;
-  for (int j = 0; j < kLanes; ++j) {
-    even[j] = j / kSize * 2 * kSize + j % kSize;
-    odd[j] = even[j] + kSize;
-  }
-  return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd);
+template <int... kAt>
+using Places = std::integer_sequence<int, kAt...>;
+
+// The values at these places of a and then b.
+template <class Index, class Values, int... kAt>
+LANES_INLINE Values pick(Values a, Values b, Places<kAt...>) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, kAt...);
+#else
+  return __builtin_shuffle(a, b, Index{kAt...});
+#endif
+}
+
+// Adds every second block of kModels lanes to the block before it; the sums of a fill the lower half, those of b the upper.
+template <int... kJ>
+LANES_INLINE Vec fold(Vec a, Vec b, Places<kJ...>) {
+  return pick<Ints>(a, b, Places<(kJ / kModels * 2 * kModels + kJ % kModels)...>{}) +
+         pick<Ints>(a, b, Places<(kJ / kModels * 2 * kModels + kJ % kModels + kModels)...>{});
 }
 
 // Sums over the samples of kSamples vectors: one vector of as many parameters by models, as the weights are stored.
 LANES_INLINE Vec fold_samples(const Vec* values) {
-  if (kSamples == 4) return fold<kModels>(fold<kModels>(values[0], values[1]), fold<kModels>(values[2], values[3]));
-  if (kSamples == 2) return fold<kModels>(values[0], values[1]);
+  constexpr std::make_integer_sequence<int, kLanes> lanes;
+  if (kSamples == 4) return fold(fold(values[0], values[1], lanes), fold(values[2], values[3], lanes), lanes);
+  if (kSamples == 2) return fold(values[0], values[1], lanes);
   return values[0];
 }
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +24,8 @@ def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str], 
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise OSError(f"{name} must be a file that can be written; got {os.fspath(path)!r}: {reason(error)}.") from None
+        words = f"{name} must be a file that can be written; got {os.fspath(path)!r}: {reason(error)}."
+        raise _retold(error, words) from None
 
 
 def is_special(path: Path) -> bool:
@@ -39,20 +41,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield target
         return
     target = _real(target)
-    handle, name = tempfile.mkstemp(prefix=".writing-", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.with_name(f".writing-{secrets.token_hex(8)}{target.suffix}")
     try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the umask is the system's to apply
         yield temporary
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
-        temporary.chmod(_mode(target))
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError):
-            raise OSError(f"{os.fspath(path)!r} could not be written: {reason(error)}.") from error
+            raise _retold(error, f"{os.fspath(path)!r} could not be written: {reason(error)}.") from error
         raise
 
 
@@ -65,10 +67,8 @@ def _real(target: Path) -> Path:
     return Path(os.path.realpath(target))  # the file behind a link, so that the link stays
 
 
-def _mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those that a new file would get."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _retold(error: OSError, words: str) -> OSError:
+    """Return an error of the same kind and number that says these words."""
+    told = type(error)(words)
+    told.errno = error.errno
+    return told

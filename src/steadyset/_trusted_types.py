@@ -1,6 +1,5 @@
-"""What may be loaded."""
+"""What skops has to trust to load a saved StableClassifier: plain data, nothing that runs on loading."""
 
-#: What skops has to trust to load a saved StableClassifier: plain data of this package, nothing that runs on loading.
 TRUSTED_TYPES = [
     "sklearn.tree._tree.Tree",
     "steadyset._membership.Bits",

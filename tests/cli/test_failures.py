@@ -1,5 +1,6 @@
 """Whatever goes wrong is a sentence on stderr and an exit code, in real processes, and leaves no half-written file."""
 
+import gzip
 import json
 import os
 import pickle
@@ -189,6 +190,15 @@ def test_a_full_disk_leaves_no_half_written_file(output, earlier, zygote, tmp_pa
 def test_a_full_disk_while_the_model_is_written(stranger, zygote, tmp_path):
     settings = ["--target", "churn", "--id-column", "customer", "--n-bags", 4, "--n-jobs", 1, "--no-score"]
     assert "could not be written" in fails(zygote, tmp_path, stranger, *settings, "-o", "m.skops", largest_file=50_000)
+
+
+def test_a_compressed_input_that_ends_early_is_not_called_a_failed_write(zygote, tmp_path):
+    rows = np.random.default_rng(0).dirichlet([1, 1], 200_000)
+    text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in rows)
+    packed = gzip.compress(text.encode(), mtime=0)
+    (tmp_path / "p.csv.gz").write_bytes(packed[: len(packed) * 3 // 4])
+    told = fails(zygote, tmp_path, "p.csv.gz", "-o", "s.csv", command="select")
+    assert "'p.csv.gz' could not be read as CSV" in told
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")

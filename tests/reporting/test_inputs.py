@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import steadyset as ss
 from reporting import cases
+from steadyset.reporting import Report
 
 FOUND, TRUTH = cases.predictions()
 
@@ -209,7 +210,7 @@ def test_bad_options_are_refused_with_a_sentence(options, words):
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("old")
-    made = ss.reporting.Report("new", {})
+    made = Report("new", {})
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

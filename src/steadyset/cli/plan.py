@@ -56,13 +56,13 @@ def plan(
 
     --n-samples, --epsilon, --bag-size and --n-bags may be repeated: the choices are shown side by side.
     """
-    from rich.console import Console
-
-    from steadyset import _plan
-
     axes = {"n_samples": n_samples, "epsilon": epsilon, "bag_size": bag_size, "n_bags": n_bags}
     numbers = {"n_classes": n_classes, "sigma2": sigma2, "n_dropped": n_dropped, "delta": delta}
     with sentences("plan"):
+        from rich.console import Console
+
+        from steadyset import _plan
+
         read = {name: _plan.parse([text], name)[0] for name, text in numbers.items() if text is not None}
         target = read.pop("delta", None)
         if solve is not None and target is None:

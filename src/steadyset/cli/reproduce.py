@@ -1,6 +1,6 @@
 """`steadyset reproduce`: the paper's tables and figures."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,9 +33,10 @@ def simplex(
     epsilon: Annotated[float, typer.Option(help="Epsilon of the fixed margin and the inflated argmax.")] = 0.5,
 ) -> None:
     """Draw which set each rule returns on the simplex of three labels."""
-    from steadyset.paper.simplex import reproduce
+    with sentences("reproduce simplex"):
+        from steadyset.paper.simplex import reproduce
 
-    _write("simplex", lambda: reproduce(folder, epsilon=epsilon))
+        _show(reproduce(folder, epsilon=epsilon))
 
 
 @app.command("set-size")
@@ -45,9 +46,10 @@ def set_size(
     seed: Annotated[int, typer.Option(help="Where the draws start.")] = 0,
 ) -> None:
     """Draw the mean set size of the inflated argmax and the fixed margin against the number of labels."""
-    from steadyset.paper.set_size import reproduce
+    with sentences("reproduce set-size"):
+        from steadyset.paper.set_size import reproduce
 
-    _write("set-size", lambda: reproduce(folder, n_draws=n_draws, seed=seed))
+        _show(reproduce(folder, n_draws=n_draws, seed=seed))
 
 
 _EXAMPLES = """
@@ -91,9 +93,9 @@ def fashion_mnist(
     n_jobs: _Jobs = None,
 ) -> None:
     """Run the paper's experiment: both tables, the survival figure, and audits over every row."""
-    from steadyset.paper.fashion_mnist import options
-
     with sentences("reproduce fashion-mnist"):
+        from steadyset.paper.fashion_mnist import options
+
         asked = options(
             scale,
             n_bags=bags,
@@ -122,13 +124,12 @@ def everything(
     n_jobs: _Jobs = None,
 ) -> None:
     """Reproduce every table and figure, each in a folder of its own."""
-    from steadyset.paper import fashion_mnist, set_size, simplex
+    with sentences("reproduce all"):
+        from steadyset.paper import fashion_mnist, set_size, simplex
 
-    with sentences("reproduce all"):
         asked = fashion_mnist.options(scale, seed=seed)
-    _write("simplex", lambda: simplex.reproduce(folder / "simplex"))
-    _write("set-size", lambda: set_size.reproduce(folder / "set-size", seed=seed))
-    with sentences("reproduce all"):
+        _show(simplex.reproduce(folder / "simplex"))
+        _show(set_size.reproduce(folder / "set-size", seed=seed))
         _run_fashion_mnist(folder / "fashion-mnist", asked, data, True, n_jobs)
 
 
@@ -142,12 +143,9 @@ def _run_fashion_mnist(folder: Path, asked: "Options", data: Path | None, checke
     images = load(data, checked=checked)
     with shown(Console(stderr=True)) as progress:
         files = reproduce(folder, asked, images=images, n_jobs=n_jobs, progress=progress)
-    for file in files:
-        typer.echo(str(file))
+    _show(files)
 
 
-def _write(name: str, make: Callable[[], tuple[Path, ...]]) -> None:
-    with sentences(f"reproduce {name}"):
-        files = make()
+def _show(files: Iterable[Path]) -> None:
     for file in files:
         typer.echo(str(file))

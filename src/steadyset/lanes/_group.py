@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset import _files
 from steadyset._validation import shown
 from steadyset.lanes import _layers
 from steadyset.lanes._training import Trained, predict_many
@@ -110,14 +111,10 @@ class LaneGroup:
         tensors |= _named(self._prototype, self._trained.parameters)
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        unfinished = target / f"{_FILE}.{os.getpid()}.part"
         about = json.dumps(self._about())
         kept = {name: np.ascontiguousarray(value) for name, value in tensors.items() if value is not None}
-        try:
+        with _files.replacing(target / _FILE) as unfinished:
             library().save_file(kept, unfinished, metadata={"steadyset": about})
-            os.replace(unfinished, target / _FILE)
-        finally:
-            unfinished.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "LaneGroup":

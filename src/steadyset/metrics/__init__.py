@@ -13,11 +13,12 @@ Examples
 0.667 (0.272)
 """
 
+from steadyset.metrics import _scorers
 from steadyset.metrics._conflicts import conflict_rate
 from steadyset.metrics._estimate import Estimate
 from steadyset.metrics._inflation import superfluous_inflation
 from steadyset.metrics._report import Report
-from steadyset.metrics._scorers import SCORERS, SetScorer, make_set_scorer
+from steadyset.metrics._scorers import SetScorer, make_set_scorer
 from steadyset.metrics._scores import (
     correct_single_score,
     coverage_score,
@@ -28,6 +29,9 @@ from steadyset.metrics._scores import (
 )
 from steadyset.metrics._set_report import set_report
 from steadyset.metrics._views import by_class, by_pair, by_size
+
+#: Ready scorers, as `scoring=` of cross_validate takes them; the mean set size is negated.
+SCORERS: dict[str, SetScorer] = _scorers.SCORERS
 
 __all__ = [
     "SCORERS",

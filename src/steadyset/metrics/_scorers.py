@@ -93,7 +93,6 @@ def make_set_scorer(metric: Callable[..., float], *, greater_is_better: bool = T
     return SetScorer(metric, 1 if greater_is_better else -1, options)
 
 
-#: Ready scorers, as `scoring=` of cross_validate takes them; the mean set size is negated.
 SCORERS: dict[str, SetScorer] = {
     "correct_single": make_set_scorer(correct_single_score),
     "neg_mean_set_size": make_set_scorer(mean_set_size, greater_is_better=False),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steadyset import _optional
+from steadyset import _files, _optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,9 @@ def save(figure: "Figure", numbers: Mapping[str, Any], folder: str | Path, name:
     with matplotlib.rc_context({"svg.hashsalt": name}):
         for kind, options in _FORMATS.items():
             files.append(folder / f"{name}.{kind}")
-            figure.savefig(files[-1], **options)
+            with _files.replacing(files[-1]) as unfinished:
+                figure.savefig(unfinished, **options)
     files.append(folder / f"{name}.json")
-    files[-1].write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    with _files.replacing(files[-1]) as unfinished:
+        unfinished.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
     return tuple(files)

@@ -145,4 +145,5 @@ def checked_path(path: Any, name: str = "path") -> Path:
         raise IsADirectoryError(f"{name} must be a file; got the folder {str(target)!r}.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{name} must be in a folder that exists; got {str(target)!r}.")
+    _files.check_output(target, name=name)
     return target

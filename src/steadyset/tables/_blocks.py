@@ -214,7 +214,7 @@ def _open_csv(path: str, csv: CsvFormat) -> Any:
                 parse_options=reader.ParseOptions(delimiter=separator),
                 convert_options=convert_options(csv, types, include=list(types)),
             )
-        except (arrow.ArrowException, UnicodeError) as error:
+        except (arrow.ArrowException, UnicodeError, OSError) as error:
             raise ValueError(_csv_words(error, path, first, separator, csv.encoding)) from None
 
     return names, None, read
