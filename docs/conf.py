@@ -4,6 +4,8 @@ import os
 import re
 from pathlib import Path
 
+from steadyset import explorer
+
 ROOT = Path(__file__).parents[1]
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -59,7 +61,7 @@ sphinx_gallery_conf = {
 
 html_theme = "furo"
 html_title = f"steadyset {release}"
-html_static_path = ["_static", "../src/steadyset/explorer/explorer.html"]
+html_static_path = ["_static", str(explorer.write(ROOT / "build" / "explorer.html"))]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = False

@@ -1,4 +1,4 @@
-"""Output files that are whole or not there."""
+"""Output files that are whole or not there, and the cache."""
 
 import contextlib
 import os
@@ -56,6 +56,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         if isinstance(error, OSError):
             raise _retold(error, f"{os.fspath(path)!r} could not be written: {reason(error)}.") from error
         raise
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be made or fetched again: STEADYSET_CACHE, or the user's cache."""
+    chosen = os.environ.get("STEADYSET_CACHE")
+    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steadyset"
 
 
 def reason(error: OSError) -> str:

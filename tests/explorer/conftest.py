@@ -1,14 +1,15 @@
-"""Two engines that run the page's JavaScript: Node on its parts, and Chromium on the page as it ships."""
+"""Two engines that run the page's JavaScript: Node on its parts, and Chromium on the whole page."""
 
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from steadyset import explorer
 
-PARTS = explorer.PAGE.parent / "parts"
+PARTS = Path(explorer.__file__).with_name("parts")
 
 
 class Node:
@@ -43,15 +44,15 @@ class Chromium:
 
 
 @pytest.fixture
-def open_page(chromium):
+def open_page(chromium, tmp_path):
     """Open the page; at the end of the test, demand that nothing was logged, thrown or requested."""
     contexts, faults = [], []
+    url = explorer.write(tmp_path / "explorer.html").as_uri()
 
     def open_page(fragment="", **options):
         context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
-        url = explorer.PAGE.as_uri()
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on(

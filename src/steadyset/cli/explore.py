@@ -12,7 +12,7 @@ from steadyset.cli._errors import sentences
 
 def explore(
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a copy of the page here, and open that.")
+        Path | None, typer.Option(metavar="FILE", help="Where to write the page; in the user's cache without it.")
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Only print where the page is.")] = False,
 ) -> None:
@@ -21,7 +21,7 @@ def explore(
     The page needs no network and sends nothing anywhere.
     """
     with sentences("explore"):
-        page = explorer.PAGE if output is None else explorer.write(output)
+        page = explorer.write(output)
     typer.echo(str(page))
     if not no_open and not webbrowser.open(page.as_uri()):
         typer.echo("steadyset explore: no browser could be started; open the file above in one.", err=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _optional
+from steadyset import _files, _optional
 from steadyset.paper import _idx
 
 #: The labels' names, in their order.
@@ -86,19 +86,12 @@ def load(folder: str | os.PathLike[str] | None = None, *, checked: bool = True) 
         return _read(named, f"the folder {named.name}", checked)
     if not checked:
         raise ValueError("unchecked data must come from a named folder; got none.")
-    cache = cache_folder()
+    cache = _files.cache_folder() / "fashion-mnist"
     if _complete(SYSTEM_FOLDER):
         return _read(SYSTEM_FOLDER, "Debian's package dataset-fashion-mnist", True)
     if not _complete(cache):
         _download(cache)
     return _read(cache, "the publishers' files", True)
-
-
-def cache_folder() -> Path:
-    """Return the folder that downloads are kept in: STEADYSET_CACHE, or the user's cache."""
-    chosen = os.environ.get("STEADYSET_CACHE")
-    root = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steadyset"
-    return root / "fashion-mnist"
 
 
 def _candidates(folder: Path, name: str) -> Iterator[Path]:
