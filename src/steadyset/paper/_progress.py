@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 _SECONDS_BETWEEN_LINES = 60.0
+_SECONDS_OF_READING = 5.0  # finished networks are read faster than this one after another, and trained more slowly
 
 
 @contextmanager
@@ -39,19 +40,22 @@ class _Lines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._done = self._from = 0.0
-        self._start = self._last = time.monotonic()
+        self._training = False
+        self._start = self._before = self._last = time.monotonic()
 
     def __call__(self, stage: str, share: float) -> None:
         now = time.monotonic()
+        self._training |= now - self._before >= _SECONDS_OF_READING
+        self._before = now
         self._done += share
-        if now - self._start < 1.0:  # finished by an earlier call: read, not trained
-            self._from = self._done
+        if not self._training:  # finished by an earlier call: read, not trained
+            self._from, self._start = self._done, now
             return
         if now - self._last < _SECONDS_BETWEEN_LINES and self._done < 1 - 1e-9:
             return
         self._last = now
         pace = (self._done - self._from) / (now - self._start)
-        left = (1 - self._done) / pace if pace > 0 else float("inf")
+        left = (1 - self._done) / pace
         self._console.print(
             f"{stage}: {self._done:.1%} of the run, about {left / 60:.1f} minutes left", highlight=False
         )
