@@ -51,7 +51,7 @@ def cores(count: int) -> Iterator[None]:
 
 def module(layers: Any, x: torch.Tensor, n_classes: int) -> torch.nn.Module:
     """A fresh network with PyTorch's own initial weights."""
-    from steadyset.lanes._plan import plan
+    from steadyset.lanes._architecture import plan
     from steadyset.lanes._torch import sequential
 
     planned = plan(layers, tuple(x.shape[1:]), n_classes)

@@ -1,13 +1,9 @@
 from . import lanes, metrics, plot
-from ._trusted_types import TRUSTED_TYPES
-from .audit import audit_bags, audit_groups
-from .bags import Bags, draw_bags
-from .certificates import Certificates, certify
-from .ensemble import StableClassifier
-from .guarantees import Guarantee, reseed_stability, selection_stability
-from .guarantees_solver import solve_stability
-from .predictions import BagPredictions
-from .refit import audit_refit
+from ._base.label_sets import to_labels
+from .audit import Certificates, StabilityAudit, audit_bags, audit_groups, certify, tail_stability
+from .bags import BagPredictions, Bags, draw_bags
+from .ensemble import TRUSTED_TYPES, StableClassifier, audit_refit
+from .guarantees import Guarantee, reseed_stability, selection_stability, solve_stability
 from .reporting import report
 from .selection import (
     NDC,
@@ -28,9 +24,6 @@ from .selection import (
     svbop,
     top_k,
 )
-from .sets import to_labels
-from .stability_audit import StabilityAudit
-from .tails import tail_stability
 
 __version__: str
 

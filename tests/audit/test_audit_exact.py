@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import steadyset as ss
-from audit.problems import brute_force, predictions
-from steadyset import _audit_kernel
+from helpers.audit_problems import brute_force, predictions
+from steadyset.audit import _kernel
 
 KINDS = ["smooth", "float32", "votes", "fractions", "near"]
 SCHEMES = ["subbagging", "bootstrap", "adopted"]
@@ -90,7 +90,7 @@ def test_every_instruction_set_gives_the_same(isa):
 def test_threads_and_chunks_change_nothing(n_jobs, monkeypatch):
     made = predictions(np.random.default_rng(1), n=60, n_bags=90, n_points=70, n_classes=4)
     whole = ss.audit_bags(made, ss.InflatedArgmax(0.05), n_jobs=1)
-    monkeypatch.setattr(_audit_kernel, "_CHUNK_BYTES", 4096)
+    monkeypatch.setattr(_kernel, "_CHUNK_BYTES", 4096)
     split = ss.audit_bags(made, ss.InflatedArgmax(0.05), n_jobs=n_jobs)
     for name in ("instability", "jaccard", "row_influence", "row_score", "row_point", "pair_units", "pair_epsilons"):
         assert np.array_equal(getattr(whole, name), getattr(split, name)), name
@@ -133,8 +133,8 @@ def test_averaging_equal_numbers_of_bags():
     assert not np.array_equal(audit.row_score, other.row_score)
     some = ss.audit_bags(made, rule, averaging="equal", random_state=5, left_out=range(15)[::-1])
     assert np.array_equal(some.instability, audit.instability)
-    from steadyset._taken_bags import equal_numbers
-    from steadyset.predictions import sum_bags
+    from steadyset.audit._taken_bags import equal_numbers
+    from steadyset.bags._predictions import sum_bags
 
     taken = equal_numbers(made.bags, np.arange(15), 5)
     number = 80 - made.bags.counts.max()
@@ -163,7 +163,7 @@ def test_groups_are_left_out_whole():
     conflict = []
     for name in audit.left_out:
         free = ~held[:, groups == name].any(axis=1)
-        from steadyset.predictions import sum_bags
+        from steadyset.bags._predictions import sum_bags
 
         conflict.append(~(sets & ss.argmax_set(sum_bags(made.proba, free) / free.sum())).any(axis=1))
     assert np.array_equal(audit.instability, np.mean(conflict, axis=0))

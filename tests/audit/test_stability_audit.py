@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 import steadyset as ss
-from audit.problems import predictions
-from steadyset import _audit_tally
+from helpers.audit_problems import predictions
+from steadyset.audit import _tally
 
 
 def audited(rule=None, seed=0, **options):
@@ -155,7 +155,7 @@ def test_survival_and_quantiles():
 
 def test_too_many_pairs_are_dropped_from_below_and_it_is_said(monkeypatch):
     whole = audited(ss.Argmax())
-    monkeypatch.setattr(_audit_tally, "PAIR_LIMIT", 40)
+    monkeypatch.setattr(_tally, "PAIR_LIMIT", 40)
     cut = audited(ss.Argmax())
     assert np.array_equal(cut.instability, whole.instability)
     assert 0 < len(cut.pair_units) < len(whole.pair_units)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import steadyset as ss
-from steadyset import _native, predictions
+from steadyset import _native
+from steadyset.bags import _predictions
 
 
 def make(n_bags=40, n_points=6, n_classes=3, n=20, dtype=np.float64, seed=0, **draw):
@@ -21,9 +22,9 @@ def make(n_bags=40, n_points=6, n_classes=3, n=20, dtype=np.float64, seed=0, **d
 
 def sum_by_definition(proba, take):
     total = np.zeros(proba.shape[1:])
-    for start in range(0, len(proba), predictions.BLOCK):
+    for start in range(0, len(proba), _predictions.BLOCK):
         part = None
-        for b in range(start, min(start + predictions.BLOCK, len(proba))):
+        for b in range(start, min(start + _predictions.BLOCK, len(proba))):
             if take[b]:
                 part = proba[b].astype(np.float64) if part is None else part + proba[b].astype(np.float64)
         if part is not None:
@@ -40,7 +41,7 @@ def test_mean_is_the_definition_to_the_bit(dtype, shape, isa):
     assert made.mean().dtype == np.float64
     for threads in (1, 2, 3):
         out = np.empty(shape[1] * shape[2])
-        _native.sum_bags(made.proba.reshape(shape[0], -1), None, predictions.BLOCK, out, threads)
+        _native.sum_bags(made.proba.reshape(shape[0], -1), None, _predictions.BLOCK, out, threads)
         assert np.array_equal(out.reshape(shape[1:]) / shape[0], expected)
 
 
@@ -121,9 +122,9 @@ def test_adopted_bags_survive(tmp_path):
 
 
 def test_large_predictions_are_mapped(tmp_path, monkeypatch):
-    from steadyset import _storage
+    from steadyset._base import saved_folders
 
-    monkeypatch.setattr(_storage, "MAP_FROM", 1000)
+    monkeypatch.setattr(saved_folders, "MAP_FROM", 1000)
     made = make()
     made.save(tmp_path / "saved")
     assert isinstance(ss.BagPredictions.load(tmp_path / "saved").proba, np.memmap)
@@ -239,14 +240,14 @@ def test_bad_input(case):
 
 
 def test_tail_stability_is_the_literal_share(monkeypatch):
-    from steadyset import tails
+    from steadyset.audit import _tail_stability
 
     made = make(n_bags=120, n_points=9, n=25)
     mean = made.mean()
     moves = np.array([np.linalg.norm(made.leave_one_out(i) - mean, axis=1) for i in range(25)])
     for epsilon in (0.005, 0.02, 0.04, 0.1):
         assert np.allclose(ss.tail_stability(made, epsilon), (moves >= epsilon).mean(axis=0), atol=1e-12)
-    monkeypatch.setattr(tails, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(_tail_stability, "_BLOCK_BYTES", 1)
     assert np.allclose(ss.tail_stability(made, 0.02), (moves >= 0.02).mean(axis=0), atol=1e-12)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli.zygote import Zygote
+from helpers.zygote import Zygote
 from steadyset.cli import app
 
 MAKER = Path(__file__).parents[2] / "examples" / "stranger_csv.py"

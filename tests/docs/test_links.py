@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import pages
+from helpers import pages
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "docs"

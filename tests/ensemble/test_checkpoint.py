@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -19,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import steadyset as ss
 
 X, Y = load_iris(return_X_y=True)
+LIB = Path(__file__).parents[1] / "lib"
 
 PROGRAM = """
 import sys, joblib, numpy as np, steadyset as ss
@@ -265,7 +265,7 @@ def test_damaged_files_are_trained_again(tmp_path):
 
 def test_a_full_disk_is_a_sentence_and_keeps_what_was_written(tmp_path):
     """/dev/full refuses every write; here the folder fills up after a few bags."""
-    from steadyset import _checkpoint
+    from steadyset.ensemble import _checkpoint
 
     written = []
     true_fsync = os.fsync
@@ -304,31 +304,17 @@ def test_ctrl_c_keeps_finished_bags(tmp_path):
     assert np.array_equal(np.load(tmp_path / "resumed.npy"), np.load(tmp_path / "straight.npy"))
 
 
-class SlowTree(ClassifierMixin, BaseEstimator):
-    """A tree that takes its time, so that a worker can be killed while it works."""
-
-    def __init__(self, random_state=None):
-        self.random_state = random_state
-
-    def fit(self, X, y):
-        time.sleep(0.2)
-        self.tree_ = DecisionTreeClassifier(random_state=self.random_state).fit(X, y)
-        self.classes_ = self.tree_.classes_
-        return self
-
-    def predict_proba(self, X):
-        return self.tree_.predict_proba(X)
-
-
 def test_a_dask_cluster_with_a_worker_killed(tmp_path):
     """Two real worker processes, one killed -9 while it fits: the same bits as without a cluster."""
     pytest.importorskip("distributed")
     program = f"""
 import os, signal, sys, threading, time, warnings
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(LIB)!r})
 import joblib, numpy as np, steadyset as ss
 from distributed import Client, LocalCluster
-from test_checkpoint import SlowTree, X, Y
+from helpers.slow_tree import SlowTree
+from sklearn.datasets import load_iris
+X, Y = load_iris(return_X_y=True)
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
@@ -336,7 +322,7 @@ if __name__ == "__main__":
     expected = ss.StableClassifier(SlowTree(), 24, random_state=0).fit(X, Y).predict_proba(X)
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
     with cluster, Client(cluster) as client:
-        client.run(lambda path: sys.path.insert(0, path), {str(Path(__file__).parent)!r})
+        client.run(lambda path: sys.path.insert(0, path), {str(LIB)!r})
         client.wait_for_workers(2)
         victim = next(iter(client.run(os.getpid).values()))
         threading.Timer(1.0, lambda: os.kill(victim, signal.SIGKILL)).start()

@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from threadpoolctl import ThreadpoolController
 
 import steadyset as ss
-from steadyset import _workers
-from steadyset._one_thread import one_thread
+from steadyset._base.one_thread import one_thread
+from steadyset.ensemble import _workers
 
 X, Y = load_iris(return_X_y=True)
 LARGE = np.zeros((2**18, 8))

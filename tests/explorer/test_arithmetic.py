@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import steadyset as ss
-from selection.oracle import random_problem
+from helpers.oracle import random_problem
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "selection_golden.json").read_text())
 

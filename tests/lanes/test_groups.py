@@ -96,8 +96,8 @@ pickle.dump(results, open(sys.argv[2], "wb"))
 
 def test_on_an_emulated_cpu_without_avx(tmp_path):
     """A network trained there has the bits of the baseline here, and is close to what this CPU's best level gives."""
-    from steadyset.lanes._plan import plan
-    from steadyset.lanes._recipe import recipe
+    from steadyset.lanes._architecture import plan
+    from steadyset.lanes._settings import recipe
 
     emulator = shutil.which("qemu-x86_64")
     if emulator is None and not os.environ.get("STEADYSET_REQUIRE_QEMU"):

@@ -6,7 +6,7 @@ from scipy.special import softmax
 
 from steadyset import _native
 from steadyset.lanes import Conv2d, Flatten, Linear, NetClassifier
-from steadyset.lanes._plan import plan
+from steadyset.lanes._architecture import plan
 
 WIDTHS = [1, 2, 7, 15, 16, 17, 28, 31, 32, 33, 50]
 

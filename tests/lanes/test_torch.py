@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 from steadyset import _native
 from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU, Tanh, lenet5
-from steadyset.lanes._plan import plan
+from steadyset.lanes._architecture import plan
 from steadyset.lanes._torch import sequential
 
 torch = pytest.importorskip("torch")
@@ -71,7 +71,7 @@ class Pair:
         self.order = np.concatenate([rng.permutation(n) for _ in range(epochs)]).astype(np.int64)
         settings = {"learning_rate": 0.0, "momentum": 0.0, **settings}
         net = NetClassifier(layers, epochs=epochs, batch_size=batch_size, scale=None, **settings)
-        from steadyset.lanes._recipe import recipe
+        from steadyset.lanes._settings import recipe
 
         self.recipe = recipe(net, False)
 

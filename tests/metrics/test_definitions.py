@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
 
-from metrics import literal
-from metrics.cases import cases
+from helpers import literal_metrics as literal
+from helpers.metric_cases import cases
 from steadyset import metrics
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 import steadyset as ss
-from metrics import literal
-from metrics.cases import cases
+from helpers import literal_metrics as literal
+from helpers.metric_cases import cases
 from steadyset import metrics
 
 COLUMNS = ("correct_single", "size", "coverage", "u65", "u80", "superfluous_inflation")

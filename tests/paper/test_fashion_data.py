@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paper import toy_images
-from steadyset.paper import _fashion_data, _idx
+from helpers import toy_images
+from steadyset.paper.fashion_mnist import _data, _idx
 
 LABELS = np.arange(6, dtype=np.uint8)
 GOOD = toy_images.idx(LABELS)
@@ -59,7 +59,7 @@ def test_idx_refuses_another_checksum(tmp_path):
 @pytest.mark.parametrize("packed", [False, True])
 def test_folder_without_checksums(tmp_path, packed):
     folder = toy_images.write(tmp_path / "images", packed=packed)
-    images = _fashion_data.load(folder, checked=False)
+    images = _data.load(folder, checked=False)
     for found, expected in zip(
         (images.X_train, images.y_train, images.X_test, images.y_test), toy_images.arrays(), strict=True
     ):
@@ -69,16 +69,16 @@ def test_folder_without_checksums(tmp_path, packed):
 
 def test_folder_is_checked(tmp_path):
     with pytest.raises(ValueError, match="train-images-idx3-ubyte must have the SHA-256 checksum c59f46"):
-        _fashion_data.load(toy_images.write(tmp_path))
+        _data.load(toy_images.write(tmp_path))
 
 
 def test_folder_must_exist_and_be_whole(tmp_path):
     with pytest.raises(ValueError, match="the data folder must exist; got"):
-        _fashion_data.load(tmp_path / "nowhere")
+        _data.load(tmp_path / "nowhere")
     folder = toy_images.write(tmp_path)
     (folder / "t10k-labels-idx1-ubyte").unlink()
     with pytest.raises(ValueError, match=r"must hold t10k-labels-idx1-ubyte\[\.gz\]"):
-        _fashion_data.load(folder, checked=False)
+        _data.load(folder, checked=False)
 
 
 def test_labels_must_fit_the_images(tmp_path):
@@ -87,12 +87,12 @@ def test_labels_must_fit_the_images(tmp_path):
     with pytest.raises(
         ValueError, match="the t10k files must hold a label for each image; got 6 labels for 200 images"
     ):
-        _fashion_data.load(folder, checked=False)
+        _data.load(folder, checked=False)
 
 
 def test_unchecked_data_needs_a_folder():
     with pytest.raises(ValueError, match="unchecked data must come from a named folder"):
-        _fashion_data.load(checked=False)
+        _data.load(checked=False)
 
 
 @pytest.fixture
@@ -103,16 +103,16 @@ def served(tmp_path, monkeypatch):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     files = []
-    for file in _fashion_data._FILES:
+    for file in _data._FILES:
         packed = (folder / f"{file.name}.gz").read_bytes()
         sums = {
             "sha256": hashlib.sha256(gzip.decompress(packed)).hexdigest(),
             "packed_md5": hashlib.md5(packed).hexdigest(),
         }
         files.append(replace(file, **sums))
-    monkeypatch.setattr(_fashion_data, "_ADDRESS", f"http://127.0.0.1:{server.server_port}/")
-    monkeypatch.setattr(_fashion_data, "_FILES", tuple(files))
-    monkeypatch.setattr(_fashion_data, "SYSTEM_FOLDER", tmp_path / "no-package")
+    monkeypatch.setattr(_data, "_ADDRESS", f"http://127.0.0.1:{server.server_port}/")
+    monkeypatch.setattr(_data, "_FILES", tuple(files))
+    monkeypatch.setattr(_data, "SYSTEM_FOLDER", tmp_path / "no-package")
     monkeypatch.setenv("STEADYSET_CACHE", str(tmp_path / "cache"))
     yield folder
     server.shutdown()
@@ -125,10 +125,10 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def test_download_is_kept_in_the_cache(served):
-    first = _fashion_data.load()
+    first = _data.load()
     for path in served.iterdir():
         path.unlink()
-    again = _fashion_data.load()
+    again = _data.load()
     assert np.array_equal(first.X_train, again.X_train)
     assert np.array_equal(first.X_train, toy_images.arrays()[0])
 
@@ -136,18 +136,18 @@ def test_download_is_kept_in_the_cache(served):
 def test_download_with_another_checksum_is_refused(served, tmp_path):
     (served / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(b"something else"))
     with pytest.raises(ValueError, match=r"^Fashion-MNIST must be in a folder named with --data, .* got none of these"):
-        _fashion_data.load()
+        _data.load()
     kept = [path.name for path in (tmp_path / "cache" / "fashion-mnist").iterdir()]
     assert set(kept) == {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"}
 
 
 def test_system_package_is_found(served, monkeypatch):
-    monkeypatch.setattr(_fashion_data, "SYSTEM_FOLDER", served)
-    assert _fashion_data.load().source == "Debian's package dataset-fashion-mnist"
+    monkeypatch.setattr(_data, "SYSTEM_FOLDER", served)
+    assert _data.load().source == "Debian's package dataset-fashion-mnist"
 
 
-@pytest.mark.skipif(not _fashion_data._complete(_fashion_data.SYSTEM_FOLDER), reason="the package is not installed")
+@pytest.mark.skipif(not _data._complete(_data.SYSTEM_FOLDER), reason="the package is not installed")
 def test_the_real_images():
-    images = _fashion_data.load()
+    images = _data.load()
     assert images.X_train.shape == (60000, 28, 28)
     assert np.array_equal(np.bincount(images.y_test), np.full(10, 1000))

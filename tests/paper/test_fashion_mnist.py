@@ -12,12 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 import steadyset as ss
-from paper import toy_images
+from helpers import toy_images
 from steadyset.cli import app
-from steadyset.paper import _fashion_printed, fashion_mnist
-from steadyset.paper._fashion_data import Images
-from steadyset.paper._fashion_training import Recipe, Sizes, train
-from steadyset.paper._run_folder import RunFolder
+from steadyset.paper import fashion_mnist
+from steadyset.paper.fashion_mnist import _printed
+from steadyset.paper.fashion_mnist._data import Images
+from steadyset.paper.fashion_mnist._networks import Recipe, Sizes, train
+from steadyset.paper.fashion_mnist._run_folder import RunFolder
 
 SIZES = {"bags": 40, "bag-size": 200, "left-out": 10, "base-fits": 4, "epochs": 3, "learning-rate": 0.01}
 
@@ -69,8 +70,8 @@ def test_every_file_is_there(straight):
 
 def test_tables_have_the_papers_rows(straight):
     found = results(straight[0] / "run")
-    assert [(row["rule"], row["algorithm"]) for row in found["main_table"]] == list(_fashion_printed.MAIN)
-    assert [(row["rule"], row["algorithm"]) for row in found["extended_table"]] == list(_fashion_printed.EXTENDED)
+    assert [(row["rule"], row["algorithm"]) for row in found["main_table"]] == list(_printed.MAIN)
+    assert [(row["rule"], row["algorithm"]) for row in found["extended_table"]] == list(_printed.EXTENDED)
     assert len(found["claims"]) == 14
     assert found["base_fits"]["n_fits"] == 4
     audited = {(row["rule"], row["algorithm"], row["rows_left_out"]) for row in found["instability"]}

@@ -6,15 +6,15 @@ import re
 import pytest
 from rich.console import Console
 
-from steadyset.paper import _progress
+from steadyset.paper.fashion_mnist import _time_left
 
 
 @pytest.mark.parametrize("finished_before", [0.0, 0.6])
 def test_the_time_left_is_that_of_the_networks_still_to_be_trained(monkeypatch, finished_before):
     now = 1000.0
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: now)
+    monkeypatch.setattr(_time_left.time, "monotonic", lambda: now)
     log = io.StringIO()
-    with _progress.shown(Console(file=log, width=200)) as advance:
+    with _time_left.shown(Console(file=log, width=200)) as advance:
         now += 2  # the images are read
         for _ in range(60 if finished_before else 0):
             now += 0.2

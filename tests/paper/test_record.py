@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from steadyset.paper import _fashion_printed
-from steadyset.paper._fashion_page import main_table, page
+from steadyset.paper.fashion_mnist import _printed
+from steadyset.paper.fashion_mnist._page import main_table, page
 
 ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "experiments" / "fashion_mnist"
@@ -38,8 +38,8 @@ def test_it_is_the_papers_size(results):
 
 
 def test_it_has_every_row(results):
-    assert [(row["rule"], row["algorithm"]) for row in results["main_table"]] == list(_fashion_printed.MAIN)
-    assert [(row["rule"], row["algorithm"]) for row in results["extended_table"]] == list(_fashion_printed.EXTENDED)
+    assert [(row["rule"], row["algorithm"]) for row in results["main_table"]] == list(_printed.MAIN)
+    assert [(row["rule"], row["algorithm"]) for row in results["extended_table"]] == list(_printed.EXTENDED)
 
 
 @pytest.mark.parametrize("rule", ["argmax", "inflated argmax"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steadyset as ss
-from plot.figures import check_readable
+from helpers.figures import check_readable
 from steadyset import metrics, plot
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 
 import steadyset as ss
-from metrics.cases import cases
-from plot.figures import check_readable
+from helpers.figures import check_readable
+from helpers.metric_cases import cases
 from steadyset import metrics, plot
 
 CLASSES = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"]

@@ -9,7 +9,7 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 
 import steadyset as ss
-from plot.figures import check_readable
+from helpers.figures import check_readable
 from steadyset import plot
 
 POINTS = np.random.default_rng(7).dirichlet(np.ones(3), 100_000)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import steadyset as ss
-from reporting.browser import opened
+from helpers.browser import opened
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 VIEWS = [(width, name, scheme) for width, name in ((1200, "desktop"), (390, "phone")) for scheme in ("light", "dark")]

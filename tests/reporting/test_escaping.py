@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import steadyset as ss
-from reporting import cases
-from reporting.browser import opened
+from helpers import report_cases as cases
+from helpers.browser import opened
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=hacked=1>&amp;'\""
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import steadyset as ss
-from reporting import cases
+from helpers import report_cases as cases
 from steadyset.reporting import Report
 
 FOUND, TRUTH = cases.predictions()

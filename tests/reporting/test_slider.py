@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import steadyset as ss
-from reporting import cases
-from reporting.browser import opened
+from helpers import report_cases as cases
+from helpers.browser import opened
 from steadyset.reporting import _steps
 
 COLUMNS = ("correct_single", "size", "coverage", "u65", "u80", "superfluous_inflation")

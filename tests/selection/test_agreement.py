@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import steadyset as ss
-from selection.grid import RULES_ON_PROBABILITIES, RULES_ON_SCORES, probabilities, scores
-from selection.oracle import distances_over_epsilon
+from helpers.grid import RULES_ON_PROBABILITIES, RULES_ON_SCORES, probabilities, scores
+from helpers.oracle import distances_over_epsilon
 from steadyset import _native
 from steadyset.selection import _arrays
 

@@ -1,6 +1,5 @@
 """The 600 exact cases, for every rule, on every implementation."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,32 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import steadyset as ss
+from helpers.golden import CASES, wrong_cases
 from steadyset.selection import _arrays
 
-GOLDEN = Path(__file__).parents[1] / "data" / "selection_golden.json"
-CASES = json.loads(GOLDEN.read_text())
-
-
-def wrong_cases(make, unmake) -> list:
-    wrong = []
-    for number, case in enumerate(CASES):
-        w = make(case["w"])
-        got = {
-            "inflated_argmax": ss.inflated_argmax(w, case["epsilon"]),
-            "fixed_margin": ss.fixed_margin(w, case["epsilon"]),
-            "argmax_set": ss.argmax_set(w),
-            "top_k": ss.top_k(w, case["k"]),
-        }
-        if "tau" in case:
-            got["mass_threshold"] = ss.mass_threshold(w, case["tau"])
-            got["ndc"] = ss.ndc(w)
-            got["svbop_u65"] = ss.svbop(w, "u65")
-            got["svbop_u80"] = ss.svbop(w, "u80")
-        wrong += [
-            (number, rule) for rule, mask in got.items() if unmake(mask).tolist() != [bool(v) for v in case[rule]]
-        ]
-    return wrong
+LIB = Path(__file__).parents[1] / "lib"
 
 
 def test_there_are_600_cases():
@@ -72,11 +49,11 @@ def test_on_an_emulated_cpu_without_avx():
     if emulator is None and not os.environ.get("STEADYSET_REQUIRE_QEMU"):
         pytest.skip("qemu-x86_64 is not installed (Debian's qemu-user)")
     program = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+        f"import sys; sys.path.insert(0, {str(LIB)!r})\n"
         "import numpy as np\n"
         "from steadyset import _native\n"
         "assert _native.isa_levels() == ['baseline'], _native.isa_levels()\n"
-        "from selection.test_golden import wrong_cases\n"
+        "from helpers.golden import wrong_cases\n"
         "assert wrong_cases(np.asarray, np.asarray) == []\n"
         "print('all agree')"
     )

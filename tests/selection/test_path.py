@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steadyset as ss
-from selection.oracle import random_problem
-from selection.strategies import epsilons, vectors
+from helpers.oracle import random_problem
+from helpers.strategies import epsilons, vectors
 
 
 @given(vectors(), epsilons)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import steadyset as ss
-from selection.oracle import c_and_t, distances_over_epsilon
-from selection.strategies import close_pairs, epsilons, simplex_pairs, simplex_vectors, vectors
+from helpers.oracle import c_and_t, distances_over_epsilon
+from helpers.strategies import close_pairs, epsilons, simplex_pairs, simplex_vectors, vectors
 
 
 def clear_of_boundary(w, epsilon):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steadyset as ss
-from selection.oracle import distances_over_epsilon, random_problem
+from helpers.oracle import distances_over_epsilon, random_problem
 
 pytestmark = pytest.mark.trial
 

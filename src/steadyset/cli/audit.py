@@ -54,12 +54,12 @@ def audit(
     """
     with sentences("audit"):
         units: Any = "all" if left_out == "all" else _count(left_out)
-        from steadyset import _files
+        from steadyset._base import whole_files
         from steadyset.cli import _session
         from steadyset.tables import _write
 
         if output is not None:
-            _files.check_output(output, data, model)
+            whole_files.check_output(output, data, model)
             if _write.output_format(output) == "npy":
                 raise ValueError(f"output must end in .csv or .parquet; got {output!r}.")
         csv = _session.csv_format(separator, decimal, encoding, missing)
@@ -67,9 +67,9 @@ def audit(
         X, rows = _session.drawn(read.X, points, seed)
         clf = read.model.classifier.set_params(n_jobs=n_jobs)
         _session.check_memory(clf, len(X))
-        from steadyset.ensemble import _with_epsilon
+        from steadyset.selection import with_epsilon
 
-        rule = clf._rule() if epsilon is None else _with_epsilon(clf._rule(), epsilon)
+        rule = clf._rule() if epsilon is None else with_epsilon(clf._rule(), epsilon)
         with _session.told_once(quiet), _session.bar("points", quiet) as advance:
             found = clf.audit(X, rule, left_out=units, random_state=seed, n_jobs=_threads(n_jobs), progress=advance)
         if output is not None:
@@ -89,7 +89,7 @@ def _threads(n_jobs: int) -> int | None:
 
 
 def _write_points(found: Any, rows: Any, output: str) -> None:
-    from steadyset._optional import require
+    from steadyset._base.optional import require
     from steadyset.tables import _write
 
     arrow = require("pyarrow", "data")

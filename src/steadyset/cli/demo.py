@@ -15,6 +15,6 @@ def demo(
 ) -> None:
     """Show the whole story on handwritten digits, and write its HTML report."""
     with sentences("demo"):
-        from steadyset import _demo
+        from steadyset.cli import _demo
 
         _demo.run(output=output)

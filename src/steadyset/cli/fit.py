@@ -93,7 +93,7 @@ def fit(
     """
     with sentences("fit"):
         chosen_rule = _options.make_rule(rule, epsilon, k, tau, beta, utility)
-        from steadyset import _files
+        from steadyset._base import whole_files
         from steadyset.cli import _session
         from steadyset.tables import _read
         from steadyset.tables._estimators import make_estimator, parse_params
@@ -103,7 +103,7 @@ def fit(
         size = _number(bag_size, "bag_size")
         learner = make_estimator(estimator, parse_params(param or []))
         csv = _session.csv_format(separator, decimal, encoding, missing)
-        _files.check_output(output, data)
+        whole_files.check_output(output, data)
         table = _read.read_table(data, csv, text=[] if id_column is None else [id_column])
         _read.check_separator(table, data, csv)
         with _session.told_once(quiet):
@@ -230,13 +230,14 @@ def _ids(table: Any, name: str) -> list[str]:
 def _out_of_bag(model: Any, X: Any, labels: Any) -> dict[str, Any]:
     import numpy as np
 
-    from steadyset import _validation, metrics
+    from steadyset import metrics
+    from steadyset._base import validation
 
     proba = model.oob_proba(X)
     known = ~np.isnan(proba).any(axis=1)
     if not known.any():
         return {"n_rows": 0}
-    sets = _validation.rule_mask(model._rule(), proba[known])
+    sets = validation.rule_mask(model._rule(), proba[known])
     y, classes = labels[known], model.classes_
     accuracy = float(np.mean(classes[np.argmax(proba[known], axis=1)] == y))
     scores = {

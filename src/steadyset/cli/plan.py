@@ -61,17 +61,17 @@ def plan(
     with sentences("plan"):
         from rich.console import Console
 
-        from steadyset import _plan
+        from steadyset.cli import _plan_table
 
-        read = {name: _plan.parse([text], name)[0] for name, text in numbers.items() if text is not None}
+        read = {name: _plan_table.parse([text], name)[0] for name, text in numbers.items() if text is not None}
         target = read.pop("delta", None)
         if solve is not None and target is None:
             raise ValueError(f"delta must be given when {solve} is solved for; got nothing.")
         unknown = solve if target is None else solve or "n_bags"
         common = {**read, "resampling": resampling, "coupling": coupling, "theorem": theorem}
-        choices = {name: _plan.parse(texts or [], name) for name, texts in axes.items()}
-        found = _plan.cells(choices, common, unknown, target)
+        choices = {name: _plan_table.parse(texts or [], name) for name, texts in axes.items()}
+        found = _plan_table.cells(choices, common, unknown, target)
     if as_json:
-        typer.echo(_plan.as_json(found, unknown, target))
+        typer.echo(_plan_table.as_json(found, unknown, target))
     else:
-        _plan.show(found, unknown, target, Console())
+        _plan_table.show(found, unknown, target, Console())

@@ -52,14 +52,14 @@ def predict(
         if as_json and output == "-":
             raise ValueError("--json needs --output FILE: both would go to standard output.")
         _options.check_form(form)
-        from steadyset import _files
+        from steadyset._base import whole_files
         from steadyset.cli import _session
         from steadyset.tables import _write
         from steadyset.tables._target import require_column
 
         kind = _write.output_format(output)
         if output != "-":
-            _files.check_output(output, data, model)
+            whole_files.check_output(output, data, model)
         csv = _session.csv_format(separator, decimal, encoding, missing)
         read = _session.open_both(model, data, csv, trust, trust_joblib, quiet, id_column)
         if id_column is not None:
@@ -79,24 +79,24 @@ def predict(
 
 def _predicted(clf: Any, X: Any, epsilon: float | None, quiet: bool) -> tuple[Any, Any]:
     """Return probabilities and sets, block by block, so that a long table shows progress."""
-    from steadyset import _validation
+    from steadyset._base import validation
     from steadyset.cli import _session
-    from steadyset.ensemble import _with_epsilon
+    from steadyset.selection import with_epsilon
 
-    rule = clf._rule() if epsilon is None else _with_epsilon(clf._rule(), epsilon)
+    rule = clf._rule() if epsilon is None else with_epsilon(clf._rule(), epsilon)
     step, parts = 20_000, []
     with _session.bar("rows", quiet) as advance:
         for start in range(0, len(X), step):
             parts.append(clf.predict_proba(X.iloc[start : start + step]))
             advance(min(start + step, len(X)), len(X))
     proba = np.concatenate(parts)
-    return proba, _validation.rule_mask(rule, proba)
+    return proba, validation.rule_mask(rule, proba)
 
 
 def _table(
     read: Any, proba: Any, mask: Any, labels: list[str], ids: str | None, form: str, joiner: str, output: str
 ) -> Any:
-    from steadyset._optional import require
+    from steadyset._base.optional import require
     from steadyset.tables import _write
 
     arrow = require("pyarrow", "data")

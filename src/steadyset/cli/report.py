@@ -45,10 +45,10 @@ def report(
     """
     with sentences("report"):
         import steadyset as ss
-        from steadyset import _files
+        from steadyset._base import whole_files
         from steadyset.cli import _session
 
-        _files.check_output(output, data, model)
+        whole_files.check_output(output, data, model)
         csv = _session.csv_format(separator, decimal, encoding, missing)
         read = _session.open_both(model, data, csv, trust, trust_joblib, quiet)
         X, rows = _session.drawn(read.X, points, seed)

@@ -10,7 +10,7 @@ import typer
 from steadyset.cli._errors import sentences
 
 if TYPE_CHECKING:
-    from steadyset.paper.fashion_mnist import Options
+    from steadyset.paper.fashion_mnist._experiment import Options
 
 app = typer.Typer(
     help="Make the paper's tables and figures: PNG, PDF and SVG files, with the numbers as JSON.", no_args_is_help=True
@@ -94,7 +94,7 @@ def fashion_mnist(
 ) -> None:
     """Run the paper's experiment: both tables, the survival figure, and audits over every row."""
     with sentences("reproduce fashion-mnist"):
-        from steadyset.paper.fashion_mnist import options
+        from steadyset.paper.fashion_mnist._experiment import options
 
         asked = options(
             scale,
@@ -136,9 +136,9 @@ def everything(
 def _run_fashion_mnist(folder: Path, asked: "Options", data: Path | None, checked: bool, n_jobs: int | None) -> None:
     from rich.console import Console
 
-    from steadyset.paper._fashion_data import load
-    from steadyset.paper._progress import shown
-    from steadyset.paper.fashion_mnist import reproduce
+    from steadyset.paper.fashion_mnist._data import load
+    from steadyset.paper.fashion_mnist._experiment import reproduce
+    from steadyset.paper.fashion_mnist._time_left import shown
 
     images = load(data, checked=checked)
     with shown(Console(stderr=True)) as progress:

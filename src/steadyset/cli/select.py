@@ -93,12 +93,12 @@ def _run(
     form: str,
     joiner: str,
 ) -> dict[str, Any]:
-    from steadyset import _files
+    from steadyset._base import whole_files
     from steadyset.tables import _blocks, _write
 
     kind = _write.output_format(output)
     if output != "-":
-        _files.check_output(output, probs)
+        whole_files.check_output(output, probs)
     source = _blocks.open_probabilities(probs, csv, columns, keep, classes)
     _write.check_joiner(source.labels, joiner, form)
     if kind == "npy" and source.kept:

@@ -6,7 +6,7 @@
 import re
 from pathlib import Path
 
-from steadyset import _files
+from steadyset._base import whole_files
 
 _PARTS = Path(__file__).with_name("parts")
 
@@ -25,10 +25,10 @@ def html() -> str:
 
 def write(file: Path | None = None) -> Path:
     """Write the page, whole or not at all, and return its absolute path; without a file, into the user's cache."""
-    file = (_files.cache_folder() / "explorer.html" if file is None else file).absolute()
+    file = (whole_files.cache_folder() / "explorer.html" if file is None else file).absolute()
     file.parent.mkdir(parents=True, exist_ok=True)
-    _files.check_output(file)
-    with _files.replacing(file) as temporary:
+    whole_files.check_output(file)
+    with whole_files.replacing(file) as temporary:
         temporary.write_text(html(), encoding="utf-8")
     return file
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _files
-from steadyset._validation import shown
+from steadyset._base import whole_files
+from steadyset._base.validation import shown
 from steadyset.lanes import _layers
-from steadyset.lanes._training import Trained, predict_many
+from steadyset.lanes._trainer import Trained, predict_many
 
 if TYPE_CHECKING:
     from steadyset.lanes._net import NetClassifier
@@ -113,7 +113,7 @@ class LaneGroup:
         target.mkdir(parents=True, exist_ok=True)
         about = json.dumps(self._about())
         kept = {name: np.ascontiguousarray(value) for name, value in tensors.items() if value is not None}
-        with _files.replacing(target / _FILE) as unfinished:
+        with whole_files.replacing(target / _FILE) as unfinished:
             library().save_file(kept, unfinished, metadata={"steadyset": about})
 
     @classmethod

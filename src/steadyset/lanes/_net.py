@@ -11,12 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from steadyset._validation import shown
-from steadyset.lanes import _recipe
+from steadyset._base.validation import shown
+from steadyset.lanes import _settings
+from steadyset.lanes._architecture import Plan, checked_layers, plan
 from steadyset.lanes._group import LaneGroup
 from steadyset.lanes._layers import Layer
-from steadyset.lanes._plan import Plan, checked_layers, plan
-from steadyset.lanes._training import Progress, Trained, predict_many, train_groups
+from steadyset.lanes._trainer import Progress, Trained, predict_many, train_groups
 
 
 class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -130,7 +130,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : NetClassifier
         """
         if isinstance(self.random_state, int | np.integer) and not isinstance(self.random_state, bool):
-            seed = _recipe.seed(self.random_state, "random_state")
+            seed = _settings.seed(self.random_state, "random_state")
         else:
             seed = int(check_random_state(self.random_state).randint(2**31))
         (group,) = self.fit_bags(X, y, [slice(None)], [seed], sample_weight=sample_weight)
@@ -178,14 +178,14 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         prototype = clone(self)
         x, labels = prototype._learn_shapes(X, y, classes)
-        recipe = _recipe.recipe(prototype, x.dtype == np.uint8)
+        recipe = _settings.recipe(prototype, x.dtype == np.uint8)
         network = prototype._plan().network()
         weights = (
             None
             if sample_weight is None
             else _check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
         )
-        checked = [_recipe.seed(seed, f"seeds[{b}]") for b, seed in enumerate(seeds)]
+        checked = [_settings.seed(seed, f"seeds[{b}]") for b, seed in enumerate(seeds)]
         if len(bags) != len(checked):
             raise ValueError(f"seeds must hold one seed for each of the {len(bags)} bags; got {len(checked)}.")
         rows = [np.arange(len(x))] if len(checked) == 1 and isinstance(bags[0], slice) else bags
@@ -327,7 +327,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return plan(self.layers, self.input_shape_, len(self.classes_))
 
     def _affine(self, x: NDArray[Any]) -> tuple[float, float]:
-        return _recipe.affine(self.scale, x.dtype == np.uint8)
+        return _settings.affine(self.scale, x.dtype == np.uint8)
 
     def _trained(self) -> Trained:
         def row(values: NDArray[np.float32] | None) -> NDArray[np.float32] | None:

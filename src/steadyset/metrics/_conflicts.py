@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyset import _validation_sets
+from steadyset._base import set_validation
 from steadyset.metrics._estimate import Estimate, mean, warn_undefined
 
 
@@ -37,10 +37,10 @@ def conflict_rate(sets_old: Any, sets_new: Any, *, sample_weight: Any = None) ->
     >>> ss.metrics.conflict_rate(ss.inflated_argmax(old, epsilon=0.1), ss.inflated_argmax(new, epsilon=0.1))
     0.0
     """
-    old = _validation_sets.no_empty_set(_validation_sets.sample_sets(sets_old, "sets_old"), "sets_old")
-    new = _validation_sets.no_empty_set(_validation_sets.sample_sets(sets_new, "sets_new"), "sets_new")
-    _validation_sets.same_shape(new, "sets_new", old.shape, "sets_old")
-    weights = _validation_sets.sample_weights(sample_weight, len(old))
+    old = set_validation.no_empty_set(set_validation.sample_sets(sets_old, "sets_old"), "sets_old")
+    new = set_validation.no_empty_set(set_validation.sample_sets(sets_new, "sets_new"), "sets_new")
+    set_validation.same_shape(new, "sets_new", old.shape, "sets_old")
+    weights = set_validation.sample_weights(sample_weight, len(old))
     rate = mean(np.count_nonzero(old & new, axis=1) == 0, weights)
     if math.isnan(rate):
         warn_undefined("conflict_rate", "no sample has a weight above 0")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.metrics._estimate import Estimate, ratio, warn_undefined
 from steadyset.metrics._points import Points, points
 from steadyset.selection import argmax_set
@@ -63,10 +63,10 @@ def superfluous_inflation(
     >>> ss.metrics.superfluous_inflation([0, 0, 0], sets, proba)
     0.5
     """
-    _validation.choice(standard_error, "standard_error", FORMULAS)
+    validation.choice(standard_error, "standard_error", FORMULAS)
     found = points(y_true, sets, classes, sample_weight)
     top = np.asarray(argmax_set(proba))
-    _validation_sets.same_shape(top, "proba", found.sets.shape, "sets")
+    set_validation.same_shape(top, "proba", found.sets.shape, "sets")
     inflation = of_points(found, top, standard_error)
     if math.isnan(inflation):
         larger = (found.sizes >= 2) & (found.weights > 0)

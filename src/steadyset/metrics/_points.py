@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation_sets
+from steadyset._base import set_validation
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,6 @@ class Points:
 
 def points(y_true: Any, sets: Any, classes: Any, sample_weight: Any) -> Points:
     """Check label sets against true labels."""
-    mask = _validation_sets.sample_sets(sets)
-    columns = _validation_sets.label_columns(y_true, len(mask), mask.shape[1], classes)
-    return Points(mask, columns, _validation_sets.sample_weights(sample_weight, len(mask)))
+    mask = set_validation.sample_sets(sets)
+    columns = set_validation.label_columns(y_true, len(mask), mask.shape[1], classes)
+    return Points(mask, columns, set_validation.sample_weights(sample_weight, len(mask)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.metrics._scores import correct_single_score, coverage_score, mean_set_size, u65_score, u80_score
 
 
@@ -40,9 +40,9 @@ class SetScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         wanted = inspect.signature(self.metric).parameters
-        sets = _validation_sets.sample_sets(estimator.predict_set(X))
-        known = _validation_sets.class_labels(estimator.classes_, sets.shape[1])
-        unseen = [label for label in dict.fromkeys(_validation_sets.listed(y, "y")) if label not in set(known)]
+        sets = set_validation.sample_sets(estimator.predict_set(X))
+        known = set_validation.class_labels(estimator.classes_, sets.shape[1])
+        unseen = [label for label in dict.fromkeys(set_validation.listed(y, "y")) if label not in set(known)]
         given = {
             "y_true": y,
             "sets": np.pad(sets, ((0, 0), (0, len(unseen)))),
@@ -89,7 +89,7 @@ def make_set_scorer(metric: Callable[..., float], *, greater_is_better: bool = T
     -2.0
     """
     if not callable(metric):
-        raise TypeError(f"metric must be a function of label sets; got {_validation.shown(metric)}.")
+        raise TypeError(f"metric must be a function of label sets; got {validation.shown(metric)}.")
     return SetScorer(metric, 1 if greater_is_better else -1, options)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.metrics._estimate import Estimate, mean, warn_undefined
 from steadyset.metrics._points import points
 
@@ -95,8 +95,8 @@ def mean_set_size(sets: Any, *, sample_weight: Any = None) -> Estimate:
     >>> ss.metrics.mean_set_size(np.array([[True, False], [True, True]]))
     1.5
     """
-    mask = _validation_sets.sample_sets(sets)
-    weights = _validation_sets.sample_weights(sample_weight, len(mask))
+    mask = set_validation.sample_sets(sets)
+    weights = set_validation.sample_weights(sample_weight, len(mask))
     return _mean_or_warn("mean_set_size", mask.sum(axis=1), weights)
 
 
@@ -195,9 +195,9 @@ def u80_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any
 
 
 def _utility(name: str, y_true: Any, sets: Any, utility: Any, classes: Any, sample_weight: Any) -> Estimate:
-    pair = _validation.utility(utility)
+    pair = validation.utility(utility)
     found = points(y_true, sets, classes, sample_weight)
-    _validation_sets.no_empty_set(found.sets)
+    set_validation.no_empty_set(found.sets)
     return _mean_or_warn(name, found.utilities(pair), found.weights, depth=1)
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.metrics._estimate import UNDEFINED, Estimate, mean
 from steadyset.metrics._inflation import FORMULAS, of_points
 from steadyset.metrics._points import points
-from steadyset.metrics._report import Report
+from steadyset.metrics._score_table import Report
 from steadyset.selection import Rule, argmax_set
 
 # Column, and which values are better.
@@ -68,14 +68,14 @@ def set_report(
     argmax       0.600 (0.219)  1.000 (0.000)  0.600 (0.219)  0.600 (0.219)  0.600 (0.219)                        –
     inflated     0.400 (0.219)  1.400 (0.219)  0.800 (0.179)  0.660 (0.163)  0.720 (0.166)            0.500 (0.354)
     """
-    _validation.choice(standard_error, "standard_error", FORMULAS)
+    validation.choice(standard_error, "standard_error", FORMULAS)
     named = _named(sets)
     rows = []
     for name, made in named.items():
         scores = proba.get(name) if isinstance(proba, Mapping) else proba
         if isinstance(made, Rule):
             if scores is None:
-                raise ValueError(f"proba must be given for rules; got none for {_validation.shown(name)}.")
+                raise ValueError(f"proba must be given for rules; got none for {validation.shown(name)}.")
             made = np.asarray(made(scores))
         rows.append((name, *_measured(y_true, made, scores, classes, sample_weight, standard_error)))
     return Report(tuple(_COLUMNS), tuple(rows), tuple(_COLUMNS.values()))
@@ -89,7 +89,7 @@ def _named(sets: Any) -> dict[Any, Any]:
         if all(isinstance(rule, Rule) for rule in rules):
             return {repr(rule): rule for rule in rules}
     raise TypeError(
-        f"sets must be a mapping from names to masks or rules, or a sequence of rules; got {_validation.shown(sets)}."
+        f"sets must be a mapping from names to masks or rules, or a sequence of rules; got {validation.shown(sets)}."
     )
 
 
@@ -100,12 +100,12 @@ def _measured(
     inflation = UNDEFINED
     if proba is not None:
         top = np.asarray(argmax_set(proba))
-        _validation_sets.same_shape(top, "proba", found.sets.shape, "sets")
+        set_validation.same_shape(top, "proba", found.sets.shape, "sets")
         inflation = of_points(found, top, formula)
     values = [found.correct_single, found.sizes, found.covered]
     estimates = [mean(value, found.weights) for value in values]
     if found.sizes.all():
-        utilities = [mean(found.utilities(pair), found.weights) for pair in _validation.UTILITIES.values()]
+        utilities = [mean(found.utilities(pair), found.weights) for pair in validation.UTILITIES.values()]
     else:
         utilities = [UNDEFINED, UNDEFINED]
     return (*estimates, *utilities, inflation)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from steadyset import _validation_sets
+from steadyset._base import set_validation
 from steadyset.metrics._estimate import mean, ratio
 from steadyset.metrics._points import points
-from steadyset.metrics._report import Report
+from steadyset.metrics._score_table import Report
 
 
 def by_size(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> Report:
@@ -78,7 +78,7 @@ def by_class(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any 
     (('a', 'b'), (1.0, 1.0), (0.0, 0.5))
     """
     found = points(y_true, sets, classes, sample_weight)
-    labels = _validation_sets.class_labels(classes, found.sets.shape[1])
+    labels = set_validation.class_labels(classes, found.sets.shape[1])
     rows = []
     for column, label in enumerate(labels):
         here = (found.columns == column).astype(float)
@@ -125,7 +125,7 @@ def by_pair(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any =
     ((0.5, 0.0), (0.5, 0.0), (0.0, 1.0))
     """
     found = points(y_true, sets, classes, sample_weight)
-    labels = _validation_sets.class_labels(classes, found.sets.shape[1])
+    labels = set_validation.class_labels(classes, found.sets.shape[1])
     counts = found.sets.astype(np.int64).T @ found.sets
     first, second = np.nonzero(np.triu(counts, 1))
     order = np.argsort(-counts[first, second], kind="stable")

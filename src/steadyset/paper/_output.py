@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steadyset import _files, _optional
+from steadyset._base import optional, whole_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,22 +20,22 @@ _FORMATS: dict[str, dict[str, Any]] = {
 
 def new_figure(size: tuple[float, float]) -> "Figure":
     """Return a figure that belongs to no window."""
-    figure: Figure = _optional.require("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
+    figure: Figure = optional.require("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
     return figure
 
 
 def save(figure: "Figure", numbers: Mapping[str, Any], folder: str | Path, name: str) -> tuple[Path, ...]:
     """Write the figure as PNG, PDF and SVG and the numbers as JSON; return the files."""
-    matplotlib = _optional.require("matplotlib", "plot")
+    matplotlib = optional.require("matplotlib", "plot")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     with matplotlib.rc_context({"svg.hashsalt": name}):
         for kind, options in _FORMATS.items():
             files.append(folder / f"{name}.{kind}")
-            with _files.replacing(files[-1]) as unfinished:
+            with whole_files.replacing(files[-1]) as unfinished:
                 figure.savefig(unfinished, **options)
     files.append(folder / f"{name}.json")
-    with _files.replacing(files[-1]) as unfinished:
+    with whole_files.replacing(files[-1]) as unfinished:
         unfinished.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
     return tuple(files)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.paper import _output
 from steadyset.plot import Region, compute_simplex_regions, simplex_regions
 from steadyset.selection import Argmax, FixedMargin, InflatedArgmax, Rule
@@ -31,7 +31,7 @@ def reproduce(folder: str | Path = ".", *, epsilon: float = 0.5) -> tuple[Path, 
     >>> [file.name for file in simplex.reproduce(tempfile.mkdtemp())]
     ['simplex.png', 'simplex.pdf', 'simplex.svg', 'simplex.json']
     """
-    epsilon = _validation.epsilon(epsilon)
+    epsilon = validation.epsilon(epsilon)
     rules: dict[str, Rule] = {
         "argmax": Argmax(),
         "fixed margin": FixedMargin(epsilon),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation_sets
+from steadyset._base import set_validation
 from steadyset.plot import _style
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ def compute_ambiguity_matrix(sets: Any, y_true: Any = None, *, classes: Any = No
            [2, 0, 1],
            [1, 1, 0]])
     """
-    mask = _validation_sets.sample_sets(sets)
-    labels = tuple(_validation_sets.class_labels(classes, mask.shape[1]))
+    mask = set_validation.sample_sets(sets)
+    labels = tuple(set_validation.class_labels(classes, mask.shape[1]))
     counts = mask.astype(np.int64).T @ mask
     np.fill_diagonal(counts, 0)
     if y_true is None:
         return Ambiguity(labels, counts, None)
-    columns = _validation_sets.label_columns(y_true, len(mask), mask.shape[1], classes)
+    columns = set_validation.label_columns(y_true, len(mask), mask.shape[1], classes)
     true = np.zeros(mask.shape, np.int64)
     true[np.arange(len(mask)), columns] = 1
     held = (true * mask).T @ mask  # sets that hold both, where the row's label is true

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.guarantees import selection_stability
 from steadyset.plot import _style
 
@@ -81,10 +81,10 @@ def compute_bag_size_tradeoff(
     >>> tradeoff.bag_sizes, tradeoff.delta.round(2), tradeoff.accuracy
     (array([500]), array([0.1]), {500: 0.9})
     """
-    n = _validation.count(n_samples, "n_samples", 2)
+    n = validation.count(n_samples, "n_samples", 2)
     if bag_sizes is None:
         bag_sizes = [int(size) for size in np.geomspace(max(1, n // 1000), max(1, 9 * n // 10), 60)]
-    sizes = sorted({_validation.resolve_bag_size(size, n, resampling) for size in bag_sizes})
+    sizes = sorted({validation.resolve_bag_size(size, n, resampling) for size in bag_sizes})
     guarantees = [
         selection_stability(
             n_samples=n,
@@ -99,7 +99,7 @@ def compute_bag_size_tradeoff(
     ]
     cost = np.array(sizes) / n * (1 if n_bags is None else n_bags)
     measured = {
-        _validation.resolve_bag_size(size, n, resampling): _validation_sets.share(value, "accuracy")
+        validation.resolve_bag_size(size, n, resampling): set_validation.share(value, "accuracy")
         for size, value in (accuracy or {}).items()
     }
     deltas = np.array([guarantee.delta for guarantee in guarantees])

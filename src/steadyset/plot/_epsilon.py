@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.plot import _style
 from steadyset.selection import entry_epsilons
 
@@ -87,11 +87,11 @@ def compute_epsilon_tradeoff(
     >>> round(float(tradeoff.delta[0]), 4)
     0.01
     """
-    grid = np.geomspace(1e-3, 1.0, 121) if epsilons is None else np.sort(_validation_sets.epsilons(epsilons))
+    grid = np.geomspace(1e-3, 1.0, 121) if epsilons is None else np.sort(set_validation.epsilons(epsilons))
     entries = np.array(entry_epsilons(proba), np.float64)
     if entries.ndim != 2 or not len(entries):
         raise ValueError(f"proba must have two axes, samples and labels, and a sample; got shape {entries.shape}.")
-    columns = _validation_sets.label_columns(y_true, len(entries), entries.shape[1], classes)
+    columns = set_validation.label_columns(y_true, len(entries), entries.shape[1], classes)
     # Label j is in for epsilon > entry_j, so that counting entries below epsilon answers every epsilon.
     size = np.searchsorted(np.sort(entries, axis=None), grid, side="left") / len(entries)
     entries[np.arange(len(entries)), columns] = np.inf
@@ -106,11 +106,11 @@ def _largest(audit: Any, epsilon: float) -> float:
     if epsilon < getattr(audit, "epsilon_floor", 0.0):
         return math.nan
     answer = audit.at(epsilon)
-    return float(_validation_sets.instabilities(getattr(answer, "instability", answer)).max())
+    return float(set_validation.instabilities(getattr(answer, "instability", answer)).max())
 
 
 def _bound(answer: Any) -> float:
-    return _validation.delta(getattr(answer, "delta", answer), vacuous=True)
+    return validation.delta(getattr(answer, "delta", answer), vacuous=True)
 
 
 def epsilon_tradeoff(

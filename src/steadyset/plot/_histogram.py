@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.plot import _style
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def compute_set_size_histogram(sets: Any) -> SizeHistogram:
            [0.5, 0.5]])
     """
     named = sets if isinstance(sets, Mapping) else {"": sets}
-    counted = [np.count_nonzero(_validation_sets.sample_sets(mask), axis=1) for mask in named.values()]
+    counted = [np.count_nonzero(set_validation.sample_sets(mask), axis=1) for mask in named.values()]
     if not counted or not all(len(sizes) for sizes in counted):
-        raise ValueError(f"sets must hold at least one row; got {_validation.shown(sets)}.")
+        raise ValueError(f"sets must hold at least one row; got {validation.shown(sets)}.")
     low, high = (int(limit([limit(sizes) for sizes in counted])) for limit in (np.min, np.max))
     shares = [np.bincount(sizes - low, minlength=high - low + 1) / len(sizes) for sizes in counted]
     return SizeHistogram(tuple(map(str, named)), tuple(range(low, high + 1)), np.array(shares))

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
+from steadyset._base.label_sets import to_labels
 from steadyset.plot import _style
-from steadyset.sets import to_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,15 +49,15 @@ def plot_sets(
     >>> [text.get_text() for text in ax.texts]
     ['cat, dog', 'cat\n✗ dog']
     """
-    mask = _validation_sets.sample_sets(sets)
+    mask = set_validation.sample_sets(sets)
     pictures = np.asarray(images)
     if pictures.ndim not in (3, 4) or len(pictures) != len(mask) or not len(mask):
         raise ValueError(
             f"images must be {len(mask)} images, one for each row of sets and at least one; got shape {pictures.shape}."
         )
-    labels = _validation_sets.class_labels(classes, mask.shape[1])
-    truth = None if y_true is None else _validation_sets.label_columns(y_true, len(mask), mask.shape[1], classes)
-    per_row = min(_validation.count(n_columns, "n_columns"), len(mask))
+    labels = set_validation.class_labels(classes, mask.shape[1])
+    truth = None if y_true is None else set_validation.label_columns(y_true, len(mask), mask.shape[1], classes)
+    per_row = min(validation.count(n_columns, "n_columns"), len(mask))
     n_rows = -(-len(mask) // per_row)
     captions = [_caption(named, labels, row, truth) for row, named in enumerate(to_labels(mask, labels))]
     step = 1 + _GAP + _CAPTION * max(1 + caption.count("\n") for caption in captions) / 1.5

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.plot import _style
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def compute_influence(audit: Any, *, n_rows: int = 15) -> RowInfluence:
     >>> ss.plot.compute_influence([0.0, 0.2, 0.1]).influence
     array([0.2, 0.1, 0. ])
     """
-    values = _validation_sets.per_sample(getattr(audit, "row_influence", audit), None, "row_influence")
-    n_rows = _validation.count(n_rows, "n_rows")
+    values = set_validation.per_sample(getattr(audit, "row_influence", audit), None, "row_influence")
+    n_rows = validation.count(n_rows, "n_rows")
     positions = np.asarray(getattr(audit, "left_out", np.arange(len(values))))
-    _validation_sets.same_shape(positions, "left_out", values.shape, "row_influence")
+    set_validation.same_shape(positions, "left_out", values.shape, "row_influence")
     order = np.argsort(-values, kind="stable")[:n_rows]
     return RowInfluence(positions[order], values[order], len(values))
 

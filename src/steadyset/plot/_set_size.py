@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import softmax
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.metrics import Estimate, mean_set_size
 from steadyset.metrics._estimate import ratio
 from steadyset.plot import _style
@@ -76,9 +76,9 @@ def compute_set_size_by_classes(
     >>> 0.75 < sizes.ratios[2] < 0.81, 0.46 < sizes.ratios[5] < 0.50
     (True, True)
     """
-    counts = tuple(_validation.label_count(count) for count in n_classes)
-    epsilon, n_draws = _validation.epsilon(epsilon), _validation.count(n_draws, "n_draws", 2)
-    children = np.random.SeedSequence(_validation.count(seed, "seed", 0)).spawn(len(counts))
+    counts = tuple(validation.label_count(count) for count in n_classes)
+    epsilon, n_draws = validation.epsilon(epsilon), validation.count(n_draws, "n_draws", 2)
+    children = np.random.SeedSequence(validation.count(seed, "seed", 0)).spawn(len(counts))
     found: list[tuple[Estimate, Estimate, Estimate]] = []
     for count, child in zip(counts, children, strict=True):
         proba = softmax(np.random.default_rng(child).standard_normal((n_draws, count)), axis=1)

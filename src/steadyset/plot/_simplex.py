@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.plot import _style
 from steadyset.selection import Argmax, FixedMargin, InflatedArgmax, Rule
 
@@ -183,7 +183,7 @@ def compute_simplex_regions(rule: Rule) -> SimplexRegions:
     elif isinstance(rule, InflatedArgmax | FixedMargin):
         h = rule.epsilon / math.sqrt(2)
     else:
-        raise TypeError(f"rule must be InflatedArgmax, FixedMargin or Argmax; got {_validation.shown(rule)}.")
+        raise TypeError(f"rule must be InflatedArgmax, FixedMargin or Argmax; got {validation.shown(rule)}.")
     if h >= 1:  # no label can lead by h
         return SimplexRegions(rule, (Region((0, 1, 2), _straight(*_CORNERS)),))
     apexes = _CENTRE + h * (_CORNERS - _CENTRE)
@@ -257,7 +257,7 @@ def simplex_regions(rule: Rule, *, classes: Any = (1, 2, 3), ax: "Axes | None" =
     >>> [text.get_text() for text in ax.texts]
     ['{1}', '{2}', '{3}', '{1, 2}', '{1, 3}', '{2, 3}', '{1, 2, 3}']
     """
-    names = _validation_sets.class_labels(classes, 3)
+    names = set_validation.class_labels(classes, 3)
     found = compute_simplex_regions(rule)
     ax = _style.axes(ax, (5.0, 4.5))
     from matplotlib.patches import Polygon

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from steadyset import _optional
+from steadyset._base import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 def axes(ax: "Axes | None", size: tuple[float, float] = (6.0, 4.0)) -> "Axes":
     """Return the axes to draw into: those given, else those of a new figure."""
-    pyplot = _optional.require("matplotlib.pyplot", "plot")
+    pyplot = optional.require("matplotlib.pyplot", "plot")
     if ax is None:
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
     found: Axes = ax

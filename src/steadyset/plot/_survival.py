@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
+from steadyset._base import set_validation, validation
 from steadyset.plot import _style
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ def compute_survival_curve(audits: Any) -> tuple[SurvivalCurve, ...]:
     ['a', 'b']
     """
     if not isinstance(audits, Mapping) or not audits:
-        raise TypeError(f"audits must be a mapping from names to audits or arrays; got {_validation.shown(audits)}.")
+        raise TypeError(f"audits must be a mapping from names to audits or arrays; got {validation.shown(audits)}.")
     curves = []
     for name, audit in audits.items():
-        values = _validation_sets.instabilities(getattr(audit, "instability", audit))
+        values = set_validation.instabilities(getattr(audit, "instability", audit))
         thresholds = np.union1d([0.0], values)
         above = len(values) - np.searchsorted(np.sort(values), thresholds, side="right")
         curves.append(SurvivalCurve(str(name), thresholds, above / len(values)))

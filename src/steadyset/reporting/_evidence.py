@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation, _validation_sets
-from steadyset.audit import audit_bags
-from steadyset.certificates import Certificates, certify
+from steadyset._base import set_validation, validation
+from steadyset.audit import Certificates, StabilityAudit, audit_bags, certify
+from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
 from steadyset.metrics import Report as Table
 from steadyset.metrics import by_pair, mean_set_size, set_report
-from steadyset.predictions import BagPredictions
 from steadyset.reporting import _bound, _steps
 from steadyset.reporting._inputs import Inputs
 from steadyset.selection import (
@@ -26,7 +25,6 @@ from steadyset.selection import (
     TopK,
     stability_radius,
 )
-from steadyset.stability_audit import StabilityAudit
 
 _PAIRS_A_RULE = 1_000_000  # pairs of a point and a row up to which rules without an epsilon-path are audited too
 _PAIRS_CERTIFIED = 3_000_000
@@ -71,7 +69,7 @@ def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
     proba = predictions.mean()
     path = audit_bags(predictions, InflatedArgmax(epsilon), random_state=0, n_jobs=n_jobs)
     own = path if inputs.moves else audit_bags(predictions, inputs.rule, random_state=0, n_jobs=n_jobs)
-    sets = _validation.rule_mask(inputs.rule, proba)
+    sets = validation.rule_mask(inputs.rule, proba)
     entries, last = _steps.entries(proba, epsilon), _steps.last_conflicts(path)
     rules = _rules(inputs, sets)
     bags, n_classes = predictions.bags, predictions.n_classes
@@ -205,7 +203,7 @@ def conflict_numbers(audit: StabilityAudit, epsilon: float | None = None) -> dic
 
 def checked_level(alpha: Any) -> float:
     """Return a level above 0 and below 1."""
-    level = _validation_sets.share(alpha, "alpha")
+    level = set_validation.share(alpha, "alpha")
     if not 0 < level < 1:
         raise ValueError(f"alpha must be a number above 0 and below 1; got {alpha!r}.")
     return level

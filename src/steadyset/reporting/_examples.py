@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
-from steadyset.reporting import _images, _steps
+from steadyset.reporting import _png, _steps
 from steadyset.reporting._evidence import Evidence
 
 _MOST, _MOST_LABELS, _MOST_FEATURES, _MOST_SIDE = 24, 6, 8, 128
@@ -58,7 +58,7 @@ def _shown(found: Evidence, points: Any) -> list[dict[str, Any]]:
         return [{} for _ in points]
     some = _safe_indexing(rows, points)
     if shape is not None:
-        return [{"image": _images.data_address(picture)} for picture in _pictures(some, shape)]
+        return [{"image": _png.data_address(picture)} for picture in _pictures(some, shape)]
     if len(some.shape) != 2:
         return [{} for _ in points]
     names = found.inputs.feature_names or []

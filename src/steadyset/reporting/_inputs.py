@@ -10,10 +10,10 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from steadyset import _fit_inputs, _validation
-from steadyset.ensemble import StableClassifier, _with_epsilon
-from steadyset.predictions import BagPredictions
-from steadyset.selection import InflatedArgmax
+from steadyset._base import validation
+from steadyset.bags import BagPredictions
+from steadyset.ensemble import StableClassifier, _fit_inputs
+from steadyset.selection import InflatedArgmax, with_epsilon
 
 _SAMPLE_SEED = 0
 
@@ -45,13 +45,13 @@ class Inputs:
 
 def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max_points: Any) -> Inputs:
     """Check everything, and predict with every bag at the points, or at a sample of them."""
-    most = _validation.count(max_points, "max_points")
+    most = validation.count(max_points, "max_points")
     if rule is not None and epsilon is not None:
         raise ValueError(f"epsilon and rule must not both be given; got epsilon={epsilon!r} and rule={rule!r}.")
     if epsilon is not None:
-        epsilon = _validation.epsilon(epsilon)
+        epsilon = validation.epsilon(epsilon)
     if rule is not None and not callable(rule):
-        raise TypeError(f"rule must be a rule object or a callable; got {_validation.shown(rule)}.")
+        raise TypeError(f"rule must be a rule object or a callable; got {validation.shown(rule)}.")
     if isinstance(model, BagPredictions):
         n, rows = model.n_points, None if X is None else _checked_rows(X, model.n_points)
     elif isinstance(model, StableClassifier):
@@ -61,7 +61,7 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         rows = _fit_inputs.as_rows(X)
         n = _num_samples(rows)
     else:
-        raise TypeError(f"model must be a fitted StableClassifier or a BagPredictions; got {_validation.shown(model)}.")
+        raise TypeError(f"model must be a fitted StableClassifier or a BagPredictions; got {validation.shown(model)}.")
     if n < 1:
         raise ValueError("X must have at least 1 row to report on; got 0.")
     classes = model.classes if isinstance(model, BagPredictions) else model.classes_
@@ -77,7 +77,7 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
     else:
         predictions = model.bag_predictions(rows)
         chosen = rule if rule is not None else model._rule()
-        chosen = chosen if epsilon is None else _with_epsilon(chosen, epsilon)
+        chosen = chosen if epsilon is None else with_epsilon(chosen, epsilon)
     if getattr(chosen, "epsilon", 0.0) == math.inf:
         raise ValueError(f"epsilon must be finite for a report; got {chosen!r}.")
     if predictions.n_classes < 2:
@@ -112,7 +112,7 @@ def _columns(y: Any, classes: NDArray[Any], n: int) -> NDArray[np.intp]:
     try:
         labels = y.tolist() if hasattr(y, "tolist") else list(y)
     except TypeError:
-        raise TypeError(f"y must be a label for each row of X; got {_validation.shown(y)}.") from None
+        raise TypeError(f"y must be a label for each row of X; got {validation.shown(y)}.") from None
     if len(labels) != n:
         raise ValueError(f"y must have a label for each of the {n} rows of X; got {len(labels)} labels.")
     place = {label: column for column, label in enumerate(classes.tolist())}
@@ -122,7 +122,7 @@ def _columns(y: Any, classes: NDArray[Any], n: int) -> NDArray[np.intp]:
             columns[row] = place[label]
         except (KeyError, TypeError):
             raise ValueError(
-                f"y must hold labels that the model knows; got {_validation.shown(label)} in row {row}."
+                f"y must hold labels that the model knows; got {validation.shown(label)} in row {row}."
             ) from None
     return columns
 
@@ -136,13 +136,13 @@ def _image_shape(images: Any, rows: Any, n: int) -> tuple[int, ...] | None:
     if rows is None:
         raise ValueError("images needs X, the points to show; got X=None.")
     if not isinstance(images, tuple | list):
-        raise TypeError(f"images must be {allowed}; got {_validation.shown(images)}.")
-    shape = tuple(_validation.count(side, "images") for side in images)
+        raise TypeError(f"images must be {allowed}; got {validation.shown(images)}.")
+    shape = tuple(validation.count(side, "images") for side in images)
     if not _is_image(shape):
-        raise ValueError(f"images must be {allowed}; got {_validation.shown(images)}.")
+        raise ValueError(f"images must be {allowed}; got {validation.shown(images)}.")
     have = math.prod(sizes) if sizes is not None else len(rows.columns)
     if issparse(rows) or have != math.prod(shape):
-        raise ValueError(f"images must fit the {have} values of a row of X; got {_validation.shown(images)}.")
+        raise ValueError(f"images must fit the {have} values of a row of X; got {validation.shown(images)}.")
     return shape
 
 

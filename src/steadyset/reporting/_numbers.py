@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
 from steadyset.metrics import Estimate
-from steadyset.predictions import BagPredictions
 from steadyset.reporting import _bound, _formats
 from steadyset.reporting._evidence import INFLATED, MARGIN, Evidence, conflict_numbers, rule_name
 from steadyset.selection import InflatedArgmax, Rule

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _optional
+from steadyset._base import optional
 from steadyset.guarantees import selection_stability
 from steadyset.reporting import _bound, _formats, _numbers, _steps
 from steadyset.reporting._evidence import Evidence
@@ -16,7 +16,7 @@ from steadyset.reporting._evidence import Evidence
 
 def libraries() -> tuple[Any, Any]:
     """Return jinja2 and plotly.offline, or say what to install, before any long work starts."""
-    return _optional.require("jinja2", "report"), _optional.require("plotly.offline", "report")
+    return optional.require("jinja2", "report"), optional.require("plotly.offline", "report")
 
 
 def page(found: Evidence, numbers: dict[str, Any], examples: list[dict[str, Any]], title: str) -> str:

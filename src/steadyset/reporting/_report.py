@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steadyset import _files, _validation
+from steadyset._base import validation, whole_files
 from steadyset.reporting import _evidence, _examples, _inputs, _numbers, _page
 
 
@@ -46,7 +46,7 @@ class Report:
         pathlib.Path
         """
         target = checked_path(path)
-        with _files.replacing(target) as temporary:
+        with whole_files.replacing(target) as temporary:
             temporary.write_text(self.html, encoding="utf-8", newline="\n")
         return target
 
@@ -124,7 +124,7 @@ def report(
     if output is not None:
         checked_path(output, "output")
     if title is not None and not isinstance(title, str):
-        raise TypeError(f"title must be a string; got {_validation.shown(title)}.")
+        raise TypeError(f"title must be a string; got {validation.shown(title)}.")
     level = _evidence.checked_level(alpha)
     inputs = _inputs.gather(model, X, y, rule, epsilon, images, max_points)
     found = _evidence.collect(inputs, level, n_jobs)
@@ -139,11 +139,11 @@ def report(
 def checked_path(path: Any, name: str = "path") -> Path:
     """Return where a file can be written, or say why it cannot."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{name} must be a path; got {_validation.shown(path)}.")
+        raise TypeError(f"{name} must be a path; got {validation.shown(path)}.")
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{name} must be a file; got the folder {str(target)!r}.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{name} must be in a folder that exists; got {str(target)!r}.")
-    _files.check_output(target, name=name)
+    whole_files.check_output(target, name=name)
     return target

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset.audit import StabilityAudit
 from steadyset.selection import FixedMargin, InflatedArgmax, entry_epsilons
-from steadyset.stability_audit import StabilityAudit
 
 # Steps that a page holds: at most about 400 kB each.
 _EXACT_LABELS, _EXACT_CONFLICTS = 15_000, 30_000

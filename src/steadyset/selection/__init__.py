@@ -2,7 +2,7 @@
 
 from steadyset.selection._argmax import Argmax, argmax_set
 from steadyset.selection._fixed_margin import FixedMargin, fixed_margin
-from steadyset.selection._inflated_argmax import InflatedArgmax, inflated_argmax
+from steadyset.selection._inflated_argmax import InflatedArgmax, inflated_argmax, with_epsilon
 from steadyset.selection._mass_threshold import MassThreshold, mass_threshold
 from steadyset.selection._ndc import NDC, ndc
 from steadyset.selection._path import entry_epsilons
@@ -29,4 +29,5 @@ __all__ = [
     "stability_radius",
     "svbop",
     "top_k",
+    "with_epsilon",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from steadyset import _validation
+from steadyset._base import validation
 
 
 def is_foreign(proba: Any) -> bool:
@@ -51,14 +51,14 @@ def foreign_scores(proba: Any, *, probabilities: bool = False) -> Scores:
         proba = proba.detach()
     if proba.ndim == 0:
         raise ValueError(
-            f"proba must have at least one axis, the labels; got the single value {_validation.shown(proba)}."
+            f"proba must have at least one axis, the labels; got the single value {validation.shown(proba)}."
         )
     if proba.shape[-1] == 0:
         raise ValueError(f"proba must have at least one label on its last axis; got shape {tuple(proba.shape)}.")
     if not xp.isdtype(proba.dtype, ("bool", "integral", "real floating")) and "bfloat16" not in str(proba.dtype):
         raise TypeError(f"proba must hold real, integer or bool numbers; got an array of dtype {proba.dtype}.")
     wide = _widest(xp, proba)
-    slack = _validation.sum_slack(proba.dtype)
+    slack = validation.sum_slack(proba.dtype)
     if xp.isdtype(proba.dtype, "integral") and not probabilities:
         w = _shifted_integers(xp, proba, wide)
     else:
@@ -109,9 +109,9 @@ def _check_values(xp: Any, w: Any, probabilities: bool, slack: float) -> None:
     if array_api_compat.is_torch_array(w):
         w = w.cpu()
     values = np.asarray(w).reshape(-1, shape[-1])
-    failure = _validation.first_bad_row(values, probabilities=probabilities, slack=slack)
+    failure = validation.first_bad_row(values, probabilities=probabilities, slack=slack)
     if failure is not None:
-        _validation.reject_row(failure[0], failure[1], shape, values[failure[1]], slack)
+        validation.reject_row(failure[0], failure[1], shape, values[failure[1]], slack)
 
 
 def shifted(scores: Scores) -> Any:

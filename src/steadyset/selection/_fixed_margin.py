@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
 from steadyset.selection._radius import INV_SQRT2, OUTWARD_UNITS, inflated_radius
 from steadyset.selection._rule import Rule
@@ -35,7 +35,7 @@ def fixed_margin(proba: Any, epsilon: float) -> Any:
     >>> ss.fixed_margin([0.50, 0.45, 0.05], epsilon=0.1)
     array([ True,  True, False])
     """
-    epsilon = _validation.epsilon(epsilon)
+    epsilon = validation.epsilon(epsilon)
     if _arrays.is_foreign(proba):
         scores = _arrays.foreign_scores(proba)
         gaps = _arrays.shifted(scores)
@@ -69,7 +69,7 @@ class FixedMargin(Rule):
     epsilon: float = 0.05
 
     def __post_init__(self) -> None:
-        _validation.epsilon(self.epsilon)
+        validation.epsilon(self.epsilon)
 
     def __call__(self, proba: Any) -> Any:
         return fixed_margin(proba, self.epsilon)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
 from steadyset.selection._radius import INV_SQRT2, OUTWARD_UNITS, inflated_radius
 from steadyset.selection._rule import Rule
@@ -48,7 +48,7 @@ def inflated_argmax(proba: Any, epsilon: float) -> Any:
     array([[ True,  True, False],
            [ True, False, False]])
     """
-    epsilon = _validation.epsilon(epsilon)
+    epsilon = validation.epsilon(epsilon)
     if _arrays.is_foreign(proba):
         return _inflated_argmax_xp(_arrays.foreign_scores(proba), epsilon)
     return _kernels.select(proba, _kernels.RuleId.INFLATED_ARGMAX, epsilon)
@@ -103,7 +103,7 @@ class InflatedArgmax(Rule):
     epsilon: float = 0.05
 
     def __post_init__(self) -> None:
-        _validation.epsilon(self.epsilon)
+        validation.epsilon(self.epsilon)
 
     def __call__(self, proba: Any) -> Any:
         return inflated_argmax(proba, self.epsilon)
@@ -115,3 +115,10 @@ class InflatedArgmax(Rule):
     def stability_radius(self, proba: Any) -> Any:
         """Return max(eps, eps/2 + g/sqrt(2)), g the gap between the two largest scores."""
         return inflated_radius(proba, float(self.epsilon))
+
+
+def with_epsilon(rule: Any, epsilon: float) -> Rule:
+    """Return the rule at another epsilon; for a rule without one, the inflated argmax at that epsilon."""
+    if isinstance(rule, Rule) and hasattr(rule, "epsilon"):
+        return type(rule)(epsilon)  # type: ignore[call-arg]
+    return InflatedArgmax(epsilon)

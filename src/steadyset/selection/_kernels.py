@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _native, _threads, _validation
+from steadyset import _native
+from steadyset._base import cpu, validation
 
 _WORTH_THREADS = 1 << 19  # entries: below it, starting threads costs more than they save
 
@@ -25,18 +26,18 @@ class RuleId(IntEnum):
 
 def select(proba: Any, rule: RuleId, a: float = 0.0, b: float = 0.0, k: Any = None) -> NDArray[np.bool_]:
     """Return the rule's mask for anything that NumPy reads."""
-    scores, kind = _validation.numpy_scores(proba)
+    scores, kind = validation.numpy_scores(proba)
     shape = scores.shape
     if rule == RuleId.TOP_K:
-        k = _validation.top_k(k, shape[-1])
+        k = validation.top_k(k, shape[-1])
     if rule > RuleId.TOP_K:
-        sum_slack = _validation.sum_slack("bfloat16" if kind == 3 else scores.dtype)
-        tie_slack = _validation.tie_slack("bfloat16" if kind == 3 else scores.dtype)
+        sum_slack = validation.sum_slack("bfloat16" if kind == 3 else scores.dtype)
+        tie_slack = validation.tie_slack("bfloat16" if kind == 3 else scores.dtype)
     else:
         sum_slack = tie_slack = 0.0
     mask = np.empty(shape, np.bool_)
     rows, out = _as_rows(scores), _as_rows(mask)
-    threads = _threads.allowed_threads() if scores.size >= _WORTH_THREADS else 1
+    threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
     failure = _native.select(rows, kind, rule, a, b, k or 0, sum_slack, tie_slack, out, threads)
     if failure is not None:
         _reject(failure, rows, kind, shape, sum_slack)
@@ -45,10 +46,10 @@ def select(proba: Any, rule: RuleId, a: float = 0.0, b: float = 0.0, k: Any = No
 
 def entry_epsilons(proba: Any) -> NDArray[np.float64]:
     """Return each label's entry epsilon for anything that NumPy reads."""
-    scores, kind = _validation.numpy_scores(proba)
+    scores, kind = validation.numpy_scores(proba)
     entries = np.empty(scores.shape, np.float64)
     rows, out = _as_rows(scores), _as_rows(entries)
-    threads = _threads.allowed_threads() if scores.size >= _WORTH_THREADS else 1
+    threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
     failure = _native.entry_epsilons(rows, kind, out, threads)
     if failure is not None:
         _reject(failure, rows, kind, scores.shape, 0.0)
@@ -66,4 +67,4 @@ def _reject(failure: tuple[int, int], rows: NDArray[Any], kind: int, shape: tupl
     values = rows[row]
     if kind == 3:  # bfloat16 is the upper half of a float32
         values = (values.astype(np.uint32) << 16).view(np.float32)
-    _validation.reject_row(problem, row, shape, values, slack)
+    validation.reject_row(problem, row, shape, values, slack)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
 from steadyset.selection._radius import constant_radius
 from steadyset.selection._rule import Rule
@@ -35,12 +35,12 @@ def mass_threshold(proba: Any, tau: float) -> Any:
     >>> ss.mass_threshold([0.7, 0.1, 0.15, 0.05], tau=0.8)
     array([ True, False,  True, False])
     """
-    tau = _validation.tau(tau)
+    tau = validation.tau(tau)
     if not _arrays.is_foreign(proba):
         return _kernels.select(proba, _kernels.RuleId.MASS_THRESHOLD, tau)
     scores = _arrays.foreign_scores(proba, probabilities=True)
     xp, w = scores.xp, _arrays.descending(scores, scores.w)
-    slack = _validation.tie_slack(proba.dtype) + scores.counts() * scores.unit
+    slack = validation.tie_slack(proba.dtype) + scores.counts() * scores.unit
     reached = xp.cumulative_sum(w, axis=-1) + slack >= tau
     last = xp.minimum(_arrays.first_true(scores, reached), xp.asarray(scores.n_labels - 1, dtype=xp.int32))
     return scores.w >= _arrays.at_index(scores, w, last)
@@ -71,7 +71,7 @@ class MassThreshold(Rule):
     tau: float = 0.8
 
     def __post_init__(self) -> None:
-        _validation.tau(self.tau)
+        validation.tau(self.tau)
 
     def __call__(self, proba: Any) -> Any:
         return mass_threshold(proba, self.tau)
@@ -84,7 +84,7 @@ class MassThreshold(Rule):
         """
         if n_classes is None or self.tau <= 0.5:
             return None
-        return 2 * (2 * float(self.tau) - 1) / math.sqrt(_validation.label_count(n_classes))
+        return 2 * (2 * float(self.tau) - 1) / math.sqrt(validation.label_count(n_classes))
 
     def stability_radius(self, proba: Any) -> Any:
         """Return the compatible epsilon for every row."""

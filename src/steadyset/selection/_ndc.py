@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
 from steadyset.selection._radius import constant_radius
 from steadyset.selection._rule import Rule
@@ -40,7 +40,7 @@ def ndc(proba: Any, beta: float = 1.0) -> Any:
     array([[ True,  True, False],
            [ True, False, False]])
     """
-    beta = _validation.beta(beta)
+    beta = validation.beta(beta)
     if not _arrays.is_foreign(proba):
         return _kernels.select(proba, _kernels.RuleId.NDC, beta)
     scores = _arrays.foreign_scores(proba, probabilities=True)
@@ -75,7 +75,7 @@ class NDC(Rule):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        _validation.beta(self.beta)
+        validation.beta(self.beta)
 
     def __call__(self, proba: Any) -> Any:
         return ndc(proba, self.beta)
@@ -88,7 +88,7 @@ class NDC(Rule):
         """
         if n_classes is None or self.beta == 0:
             return None
-        n_labels, b2 = _validation.label_count(n_classes), float(self.beta) ** 2
+        n_labels, b2 = validation.label_count(n_classes), float(self.beta) ** 2
         if n_labels == 1:
             return math.inf
         # For fixed a the bound rises and then falls in b, so that b = 1 or b = L - a attains it.

@@ -7,7 +7,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.selection import _arrays
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def stability_radius(proba: Any, rule: "Rule") -> Any:
     """
     radius = getattr(rule, "stability_radius", None)
     if radius is None:
-        raise TypeError(f"rule must be one of steadyset's rule objects; got {_validation.shown(rule)}.")
+        raise TypeError(f"rule must be one of steadyset's rule objects; got {validation.shown(rule)}.")
     return radius(proba)
 
 
@@ -84,15 +84,15 @@ def descending_rows(proba: Any, *, probabilities: bool = False) -> NDArray[np.fl
         w = _arrays.foreign_scores(proba, probabilities=probabilities).w
         values = np.asarray(w.cpu() if array_api_compat.is_torch_array(w) else w)
     else:
-        scores, kind = _validation.numpy_scores(proba)
+        scores, kind = validation.numpy_scores(proba)
         if kind == 3:
             scores = (scores.astype(np.uint32) << 16).view(np.float32)
-        slack = _validation.sum_slack(scores.dtype)
+        slack = validation.sum_slack(scores.dtype)
         values = scores.astype(np.float64)
         rows = values.reshape(-1, values.shape[-1])
-        failure = _validation.first_bad_row(rows, probabilities=probabilities, slack=slack)
+        failure = validation.first_bad_row(rows, probabilities=probabilities, slack=slack)
         if failure is not None:
-            _validation.reject_row(failure[0], failure[1], values.shape, rows[failure[1]], slack)
+            validation.reject_row(failure[0], failure[1], values.shape, rows[failure[1]], slack)
     return -np.sort(-values.astype(np.float64), axis=-1)
 
 

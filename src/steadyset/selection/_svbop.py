@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
 from steadyset.selection._radius import constant_radius
 from steadyset.selection._rule import Rule
@@ -38,7 +38,7 @@ def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
     >>> ss.svbop([0.6, 0.2, 0.2], utility="u80")
     array([ True,  True, False])
     """
-    alpha, discount = _validation.utility(utility)
+    alpha, discount = validation.utility(utility)
     if not _arrays.is_foreign(proba):
         return _kernels.select(proba, _kernels.RuleId.SVBOP, alpha, discount)
     scores = _arrays.foreign_scores(proba, probabilities=True)
@@ -68,7 +68,7 @@ class SVBOP(Rule):
     utility: str | tuple[float, float] = "u65"
 
     def __post_init__(self) -> None:
-        _validation.utility(self.utility)
+        validation.utility(self.utility)
 
     def __call__(self, proba: Any) -> Any:
         return svbop(proba, self.utility)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyset import _validation
+from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
 from steadyset.selection._radius import array_like, descending_rows
 from steadyset.selection._rule import Rule
@@ -40,7 +40,7 @@ def top_k(proba: Any, k: int) -> Any:
     """
     if _arrays.is_foreign(proba):
         scores = _arrays.foreign_scores(proba)
-        return _arrays.ranks(scores) < _validation.top_k(k, scores.n_labels)
+        return _arrays.ranks(scores) < validation.top_k(k, scores.n_labels)
     return _kernels.select(proba, _kernels.RuleId.TOP_K, k=k)
 
 
@@ -69,7 +69,7 @@ class TopK(Rule):
     k: int = 2
 
     def __post_init__(self) -> None:
-        _validation.top_k(self.k)
+        validation.top_k(self.k)
 
     def __call__(self, proba: Any) -> Any:
         return top_k(proba, self.k)
@@ -78,14 +78,14 @@ class TopK(Rule):
         """Return infinity where 2k > n_classes, as any two sets then share a label; else None."""
         if n_classes is None:
             return None
-        n_labels = _validation.label_count(n_classes)
-        _validation.top_k(self.k, n_labels)
+        n_labels = validation.label_count(n_classes)
+        validation.top_k(self.k, n_labels)
         return math.inf if 2 * self.k > n_labels else None
 
     def stability_radius(self, proba: Any) -> Any:
         """Return sum_{i<=k} (w_[i] - w_[k+i]) / sqrt(2k): a disjoint top k has to make up this much mass."""
         rows = descending_rows(proba)
-        k = _validation.top_k(self.k, rows.shape[-1])
+        k = validation.top_k(self.k, rows.shape[-1])
         if 2 * k > rows.shape[-1]:
             return array_like(proba, np.full(rows.shape[:-1], math.inf))
         lead = rows[..., :k].sum(axis=-1) - rows[..., k : 2 * k].sum(axis=-1)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _validation
-from steadyset._optional import require
+from steadyset._base import validation
+from steadyset._base.optional import require
 from steadyset.tables._read import (
     CsvFormat,
     check_exists,
@@ -88,12 +88,12 @@ def check_block(proba: NDArray[Any], done: int, normalize: bool) -> NDArray[Any]
             sums = proba.sum(axis=1, keepdims=True, dtype=np.float64)
             good = np.isfinite(sums) & (sums > 0)
             proba = np.where(good, proba / sums, proba)
-    slack = _validation.sum_slack(proba.dtype)
+    slack = validation.sum_slack(proba.dtype)
     failure = None
     sums = proba @ np.ones(proba.shape[1], proba.dtype)
     with np.errstate(invalid="ignore", over="ignore"):
         if not (np.abs(sums - 1) <= slack).all() or proba.min() < 0:
-            failure = _validation.first_bad_row(proba.astype(np.float64), probabilities=True, slack=slack)
+            failure = validation.first_bad_row(proba.astype(np.float64), probabilities=True, slack=slack)
     if failure is None:
         return proba
     row = failure[1]
@@ -203,7 +203,7 @@ def _open_csv(path: str, csv: CsvFormat) -> Any:
     except (UnicodeError, arrow.ArrowInvalid) as error:
         raise ValueError(csv_problem(error, path, first, separator, csv.encoding)) from None
     if len(names) == 1 and (hint := other_separator(first, separator, csv.encoding)):
-        raise ValueError(f"{path!r} has a single column, {_validation.shown(names[0])}{hint}.")
+        raise ValueError(f"{path!r} has a single column, {validation.shown(names[0])}{hint}.")
 
     def read(chosen: Sequence[str], keep: Sequence[str]) -> Iterator[Any]:
         types = {name: arrow.float64() for name in chosen} | {name: arrow.string() for name in keep}

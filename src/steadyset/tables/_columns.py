@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from steadyset._optional import require
-from steadyset._validation import shown
+from steadyset._base.optional import require
+from steadyset._base.validation import shown
 
 _AMBIGUOUS_DATE = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steadyset._validation import shown
+from steadyset._base.validation import shown
 
 #: Short name: the class, the parameters it gets unless others are given, and the extra that installs it.
 SHORT_NAMES: dict[str, tuple[str, dict[str, Any]]] = {

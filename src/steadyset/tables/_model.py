@@ -12,9 +12,10 @@ import numpy as np
 import scipy
 import sklearn
 
-from steadyset import TRUSTED_TYPES, StableClassifier, __version__, _files
-from steadyset._optional import require
-from steadyset._validation import shown
+from steadyset import TRUSTED_TYPES, StableClassifier, __version__
+from steadyset._base import whole_files
+from steadyset._base.optional import require
+from steadyset._base.validation import shown
 from steadyset.tables import _trees
 from steadyset.tables._columns import Column, quoted, to_frame
 from steadyset.tables._read import check_exists, first_line
@@ -34,7 +35,7 @@ TRUSTED = [
     "sklearn.utils.validation.check_array",
     "steadyset.lanes._group.LaneGroup",
     "steadyset.lanes._net.NetClassifier",
-    "steadyset.lanes._training.Trained",
+    "steadyset.lanes._trainer.Trained",
     "steadyset.tables._encoders.TableNumbers",
 ]
 
@@ -135,7 +136,7 @@ def save_model(model: TableModel, path: str, *, joblib_format: bool = False) -> 
         "facts": dict(model.facts),
     }
     if joblib_format:
-        with _files.replacing(path) as temporary:
+        with whole_files.replacing(path) as temporary:
             joblib.dump(content, temporary, compress=3)
         return []
     skops = require("skops.io", "persist")
@@ -146,7 +147,7 @@ def save_model(model: TableModel, path: str, *, joblib_format: bool = False) -> 
             f"the model could not be written as a skops file: {first_line(error)}; --format joblib can write it, "
             "a file that runs code when it is read."
         ) from None
-    with _files.replacing(path) as temporary:
+    with whole_files.replacing(path) as temporary:
         temporary.write_bytes(data)
     return sorted(set(skops.get_untrusted_types(data=data)) - set(TRUSTED))
 

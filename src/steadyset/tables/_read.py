@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from steadyset._optional import require
-from steadyset._validation import shown
+from steadyset._base.optional import require
+from steadyset._base.validation import shown
 
 #: Names of the features of an npz file, by number.
 ARRAY_COLUMN = "x{}"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._optional import require
-from steadyset._validation import shown
+from steadyset._base.optional import require
+from steadyset._base.validation import shown
 from steadyset.tables._columns import as_text
 
 

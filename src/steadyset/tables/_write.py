@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset import _files
-from steadyset._optional import require
+from steadyset._base import whole_files
+from steadyset._base.optional import require
 from steadyset.tables._read import file_format
 
 _HEADER = 128  # bytes of the header of an .npy file, with room for any number of rows
@@ -77,7 +77,7 @@ def open_writer(path: str) -> Iterator[Any]:
         return
     kind = output_format(path)
     with (
-        _files.replacing(path) as temporary,
+        whole_files.replacing(path) as temporary,
         _closing(ArrayWriter(temporary) if kind == "npy" else TableWriter(temporary, kind)) as writer,
     ):
         yield writer
@@ -85,7 +85,7 @@ def open_writer(path: str) -> Iterator[Any]:
 
 def output_format(path: str) -> str:
     """Return csv, parquet or npy; other names are refused."""
-    if path != "-" and _files.is_special(Path(path)):
+    if path != "-" and whole_files.is_special(Path(path)):
         return "csv"
     name = path.lower()
     kind = (

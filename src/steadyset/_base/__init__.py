@@ -1,0 +1,1 @@
+"""What every room stands on: validation, label sets, whole files and saved folders, threads, optional imports."""

@@ -1,0 +1,317 @@
+"""Certificates: what is proved of each prediction, from the bags that were drawn."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset._base import cpu, validation
+from steadyset.audit import _vote_swaps
+from steadyset.bags import BagPredictions
+from steadyset.guarantees import selection_stability
+from steadyset.selection import Rule
+
+_CHUNK_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificates:
+    """What is proved of the label set of each point, by which theorem, and what it is compared with.
+
+    Made by :func:`steadyset.certify`. Three statements stand side by side. Each is about disjoint sets; none is about a
+    single label.
+
+    Attributes
+    ----------
+    rule : str
+    alpha : float
+        The level of the probabilistic statements.
+    n_samples, n_bags, bag_size : int
+    resampling, coupling : str
+        How the bags were drawn.
+    radius : ndarray of shape (n_points,)
+        rho(p): probabilities closer than this to the point's own get a set that shares a label with its set (Lemma 3).
+    bound, simultaneous_bound : ndarray of shape (n_points,)
+        Theorem 4: with probability at least 1 - alpha over the draw of the bags, at most this share of the rows has a
+        leave-one-out set, in the limit of infinitely many bags, that is disjoint from the deployed set. `bound` holds
+        at any one point, `simultaneous_bound` at all points at once. 1 is vacuous.
+    spread_bound, distance_bound : ndarray of shape (n_points,)
+        What `bound` is made of: upper bounds on sigma^2 and on the distance to the limit of infinitely many bags.
+    unsafe_rows : ndarray of int, shape (n_points,), or None
+        Theorem 6, hash bags only: how many rows are not cleared; deleting or changing any other row leaves a set of the
+        refitted ensemble that shares a label with this one. No probability is involved.
+    poisoning_radius : ndarray of int, shape (n_points,), or None
+        Hash bags only: changing or deleting any so many rows at once cannot make the sets disjoint.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/certificates`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steadyset as ss
+    >>> bags = ss.draw_bags(n_samples=1000, n_bags=500, bag_size=20)
+    >>> proba = np.random.default_rng(0).dirichlet([8, 1, 1], size=(500, 2))
+    >>> certificates = ss.certify(ss.BagPredictions(proba, bags, "abc"), ss.InflatedArgmax(0.1))
+    >>> certificates.bound, certificates.unsafe_rows
+    (array([0., 0.]), array([0, 0]))
+    >>> print(certificates.status(0))
+    Deleting or changing any one row cannot make the refitted set disjoint (Theorem 6, certain); ...
+    """
+
+    rule: str
+    alpha: float
+    n_samples: int
+    n_bags: int
+    bag_size: int
+    resampling: str
+    coupling: str
+    radius: NDArray[np.float64]
+    spread_bound: NDArray[np.float64]
+    distance_bound: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    simultaneous_bound: NDArray[np.float64]
+    unsafe_rows: NDArray[np.int64] | None
+    poisoning_radius: NDArray[np.int64] | None
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.bound)
+
+    def certified(self, delta: float = 0.0, *, simultaneous: bool = False) -> NDArray[np.bool_]:
+        """Return at which points at most a share `delta` of the rows can make a conflict, by Theorem 4.
+
+        Parameters
+        ----------
+        delta : float, default=0.0
+        simultaneous : bool, default=False
+            Whether the statement is to hold at all points at once.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_points,)
+        """
+        share = validation.delta(delta)
+        proved: NDArray[np.bool_] = (self.simultaneous_bound if simultaneous else self.bound) <= share
+        return proved
+
+    def status(self, point: int) -> str:
+        """Return in words what is proved at a point."""
+        k = validation.row_position(point, self.n_points, "point")
+        sentences = []
+        if self.unsafe_rows is not None and self.poisoning_radius is not None:
+            unsafe, radius = int(self.unsafe_rows[k]), int(self.poisoning_radius[k])
+            if unsafe == 0:
+                sentences.append(
+                    "Deleting or changing any one row cannot make the refitted set disjoint (Theorem 6, certain)"
+                )
+            elif unsafe < self.n_samples:
+                sentences.append(
+                    f"Deleting or changing one of {self.n_samples - unsafe:,} of the {self.n_samples:,} rows cannot "
+                    f"make the refitted set disjoint (Theorem 6, certain); nothing is proved of the other {unsafe:,}"
+                )
+            else:
+                sentences.append("Theorem 6 clears no row")
+            if radius > 1:
+                sentences.append(f"an adversary has to change more than {radius:,} rows (poisoning, certain)")
+        bound = float(self.bound[k])
+        if bound >= 1:
+            sentences.append("Theorem 4 is vacuous here: more bags, or a larger epsilon, are needed")
+        else:
+            sentences.append(
+                f"at most {round(bound * self.n_samples):,} of the {self.n_samples:,} rows have an ideal leave-one-out "
+                f"set (infinitely many bags) disjoint from this one (Theorem 4, confidence {1 - self.alpha:g})"
+            )
+        text = "; ".join(sentences)
+        return text[0].upper() + text[1:] + "."
+
+    def summary(self) -> str:
+        """Return what is proved of all points, in words."""
+        n = max(self.n_points, 1)
+        lines = [
+            f"Certificates of {self.n_points:,} points under {self.rule}, from {self.n_bags:,} bags of "
+            f"{self.bag_size:,} of {self.n_samples:,} rows ({self.resampling}).",
+            f"Theorem 4, confidence {1 - self.alpha:g}, against the ideal leave-one-out sets of infinitely many bags: "
+            f"at {(self.bound == 0).sum() / n:.1%} of points no row conflicts, at {(self.bound >= 1).sum() / n:.1%} "
+            f"the bound is vacuous, the median bound is {np.median(self.bound):.3g} of the rows; at all points at once "
+            f"{(self.simultaneous_bound == 0).sum() / n:.1%} and {(self.simultaneous_bound >= 1).sum() / n:.1%}.",
+        ]
+        if self.unsafe_rows is None or self.poisoning_radius is None:
+            lines.append("Theorem 6 and the poisoning radius need hash bags: bootstrap bags have no such coupling.")
+        else:
+            lines.append(
+                f"Theorem 6, certain, against the refitted ensemble without the row: at "
+                f"{(self.unsafe_rows == 0).sum() / n:.1%} of points no row conflicts, on average "
+                f"{1 - self.unsafe_rows.mean() / self.n_samples:.1%} of the rows are cleared."
+            )
+            lines.append(
+                f"Poisoning, certain: an adversary has to change more than {int(np.median(self.poisoning_radius)):,} "
+                f"rows at the median point, at the most robust one "
+                f"more than {int(self.poisoning_radius.max(initial=0)):,}."
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Certificates(rule={self.rule}, n_points={self.n_points}, alpha={self.alpha:g})"
+
+
+def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) -> Certificates:
+    """Prove what can be proved of the label set of each point, from the bags that were drawn.
+
+    Epsilon and the rule may be chosen after looking at the predictions.
+
+    Parameters
+    ----------
+    bag_predictions : BagPredictions
+        At least 4 bags, drawn by :func:`steadyset.draw_bags`: adopted bags cannot be certified.
+    rule : Rule
+        A rule with a stability radius: the argmax, or a rule that a theorem makes compatible.
+    alpha : float, default=0.05
+        Above 0 and below 1. "Add bags until certified" needs a smaller one at each look:
+        ``steadyset.certificates.anytime_alpha``.
+
+    Returns
+    -------
+    Certificates
+
+    See Also
+    --------
+    audit_bags : What is measured, not proved.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/certificates`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steadyset as ss
+    >>> bags = ss.draw_bags(n_samples=1000, n_bags=500, bag_size=500)
+    >>> proba = np.random.default_rng(0).dirichlet([8, 1, 1], size=(500, 2))
+    >>> certificates = ss.certify(ss.BagPredictions(proba, bags, "abc"), ss.InflatedArgmax(0.1))
+    >>> certificates.bound
+    array([0., 0.])
+    """
+    level = validation.real_number(alpha, "alpha", "a number above 0 and below 1")
+    if not 0 < level < 1:
+        raise ValueError(f"alpha must be a number above 0 and below 1; got {validation.shown(alpha)}.")
+    predictions = _checked(bag_predictions)
+    if not isinstance(rule, Rule):
+        raise TypeError(f"rule must be one of steadyset's rule objects; got {validation.shown(rule)}.")
+    bags, n_bags = predictions.bags, predictions.n_bags
+    mean = predictions.mean()
+    radius = np.asarray(rule.stability_radius(mean), np.float64)
+    influence = _influence(predictions)
+    mean_pair, variance_pair = _pairs(predictions)
+    n_points, largest = predictions.n_points, 1 - 1 / predictions.n_classes
+    per_point, at_once = (
+        _theorem_4(radius, mean_pair, variance_pair, n_bags, bags.n_samples, influence, largest, share)
+        for share in (level, level / max(n_points, 1))
+    )
+    unsafe = poisoning = None
+    if bags.coupling == "hash":
+        off = validation.SUM_SLACK[predictions.proba.dtype.itemsize * 8]
+        poisoning = _vote_swaps.poisoning_radius(bags.counts, n_bags, radius, off)
+        unsafe = _vote_swaps.unsafe_rows(predictions, rule, rule(mean), radius, off, cpu.allowed_threads())
+    return Certificates(
+        rule=repr(rule),
+        alpha=level,
+        n_samples=bags.n_samples,
+        n_bags=n_bags,
+        bag_size=bags.bag_size or 0,
+        resampling=bags.resampling or "",
+        coupling=bags.coupling or "",
+        radius=radius,
+        spread_bound=per_point[0],
+        distance_bound=per_point[1],
+        bound=per_point[2],
+        simultaneous_bound=at_once[2],
+        unsafe_rows=unsafe,
+        poisoning_radius=poisoning,
+    )
+
+
+def anytime_alpha(alpha: float, check: int) -> float:
+    """Return the level of the k-th look at growing bags, alpha / (k (k + 1)), which sum to alpha over all looks.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/certificates`.
+
+    Examples
+    --------
+    >>> from steadyset.certificates import anytime_alpha
+    >>> anytime_alpha(0.06, 2)
+    0.01
+    """
+    k = validation.count(check, "check")
+    return alpha / (k * (k + 1))
+
+
+def _checked(bag_predictions: Any) -> BagPredictions:
+    if not isinstance(bag_predictions, BagPredictions):
+        raise TypeError(f"bag_predictions must be a steadyset.BagPredictions; got {validation.shown(bag_predictions)}.")
+    if bag_predictions.bags.resampling is None:
+        raise ValueError(
+            "bag_predictions must have bags drawn by steadyset.draw_bags to be certified; got adopted bags, of which "
+            "it is not known how they were drawn: they can be audited."
+        )
+    if bag_predictions.n_bags < 4:
+        raise ValueError(f"bag_predictions must have at least 4 bags to be certified; got {bag_predictions.n_bags}.")
+    return bag_predictions
+
+
+def _influence(predictions: BagPredictions) -> float:
+    """Return K of Lemma 1, (1/n) sum_i ||p_inf - p_inf^i||^2 <= K sigma^2: the guarantee at epsilon = sigma = 1."""
+    bags = predictions.bags
+    return selection_stability(
+        n_samples=bags.n_samples,
+        epsilon=1.0,
+        bag_size=bags.bag_size or 0,
+        resampling=bags.resampling or "subbagging",
+        theorem="second-moment",
+    ).delta
+
+
+def _pairs(predictions: BagPredictions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and unbiased variance over b of h_b = ||V_{2b-1} - V_{2b}||^2 / 2, whose expectation is sigma^2."""
+    k = predictions.n_bags // 2
+    mean, variance = np.empty(predictions.n_points), np.empty(predictions.n_points)
+    step = max(1, _CHUNK_BYTES // (8 * k * predictions.n_classes))
+    for start in range(0, predictions.n_points, step):
+        votes = predictions.proba[: 2 * k, start : start + step]
+        h = ((votes[0::2].astype(np.float64) - votes[1::2]) ** 2).sum(axis=2) / 2
+        mean[start : start + step] = h.mean(axis=0)
+        variance[start : start + step] = h.var(axis=0, ddof=1)
+    return mean, variance
+
+
+def _theorem_4(
+    radius: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    n_bags: int,
+    n_samples: int,
+    influence: float,
+    largest: float,
+    alpha: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the bounds on sigma^2, on ||p_B - p_inf|| and on the share of rows, at level alpha.
+
+    sigma^2 <= s2 by Maurer and Pontil's empirical Bernstein bound at alpha/2, over k pairs in [0, 1];
+    ||p_B - p_inf|| <= r = sqrt(s2/B) + sqrt(ln(2/alpha)/B) by McDiarmid at alpha/2, as one vote moves the mean by at
+    most sqrt(2)/B. Then a row can conflict only if ||p_inf - p_inf^i|| >= rho - r, by Lemma 1 a share K s2/(rho - r)^2.
+    """
+    k, log = n_bags // 2, math.log(4 / alpha)
+    s2 = np.minimum(mean + np.sqrt(2 * variance * log / k) + 7 * log / (3 * (k - 1)), largest)
+    r = np.sqrt(s2 / n_bags) + math.sqrt(math.log(2 / alpha) / n_bags)
+    room = radius * (1 - 1e-12) - r
+    with np.errstate(divide="ignore", over="ignore"):
+        share = np.where(room > 0, influence * s2 / np.maximum(room, 1e-300) ** 2, np.inf)
+    # A share of rows is a whole number of them.
+    bound = np.minimum(np.floor(np.minimum(share, 1) * n_samples * (1 + 1e-12)) / n_samples, 1.0)
+    return s2, r, bound

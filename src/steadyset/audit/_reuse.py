@@ -1,0 +1,300 @@
+"""The audit: every leave-one-out model from the bags that were drawn, without refitting."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset._base import cpu, validation
+from steadyset.audit import _kernel, _taken_bags
+from steadyset.audit._stability_audit import StabilityAudit
+from steadyset.audit._taken_bags import TakenBags
+from steadyset.audit._tally import Tally
+from steadyset.bags import BagPredictions, sum_bags
+
+Progress = Callable[[int, int], object]
+
+
+def audit_bags(
+    bag_predictions: BagPredictions,
+    rule: Any,
+    *,
+    left_out: Any = "all",
+    averaging: Literal["all", "equal"] = "all",
+    prune: bool = True,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> StabilityAudit:
+    """Measure, at each point, how many training rows change its label set into a disjoint one when left out.
+
+    The model without row i is the mean over the bags that do not hold i; given who is in which bag, these are bags of
+    the data without i, drawn in the same way. All rows are answered exactly, without refitting.
+
+    Parameters
+    ----------
+    bag_predictions : BagPredictions
+        At least two bags.
+    rule : Rule or callable
+        A selection rule. A callable gets the (n_points, n_classes) probabilities of one model at a time and returns a
+        bool array of the same shape, with a label in every row. If it takes `random_state`, it gets the same seed
+        for every model.
+    left_out : "all", int or sequence of row positions, default="all"
+        The rows to leave out, one at a time; a number draws so many at random, without replacement.
+    averaging : {"all", "equal"}, default="all"
+        "all": each model is the mean of all its bags. "equal": the same number of bags for every model, the full one
+        included, drawn from those available.
+    prune : bool, default=True
+        Whether points that a bound settles for all rows are left at that. Conflicts and Jaccard indices are the same
+        either way; shifts and scores of settled points are found only without pruning.
+    random_state : int or None, default=None
+        Seed of every draw: sampled rows, "equal" averaging, randomised rules.
+    n_jobs : int or None, default=None
+        Threads; None for the CPUs that this process may use.
+    progress : callable, optional
+        Called as ``progress(done, total)`` now and then.
+
+    Returns
+    -------
+    StabilityAudit
+
+    See Also
+    --------
+    audit_groups : Leave out groups of rows.
+    certify : What is proved of each prediction.
+
+    Notes
+    -----
+    The difference of two means holds Monte Carlo noise, about sigma^2 (1/B_i - 1/B) in mean square, beside the row's
+    own effect, which is of the order 1/n. Against infinitely many bags the instability is biased upwards.
+
+    Theory: :doc:`/theory/audit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steadyset as ss
+    >>> bags = ss.draw_bags(n_samples=50, n_bags=200, bag_size=25)
+    >>> proba = np.random.default_rng(0).dirichlet([1, 1, 1], size=(200, 4))
+    >>> audit = ss.audit_bags(ss.BagPredictions(proba, bags, "abc"), ss.InflatedArgmax(0.005))
+    >>> audit.instability, audit.at(0)
+    (array([0.6 , 0.28, 0.08, 0.32]), array([0.62, 0.36, 0.08, 0.4 ]))
+    """
+    predictions = _checked(bag_predictions)
+    validation.choice(averaging, "averaging", ("all", "equal"))
+    seed = fresh_seed(random_state)
+    rows, sampled = drawn_rows(left_out, predictions.bags.n_samples, seed)
+    how = _kernel.decision(rule, seed)
+    if averaging == "all":
+        taken = _taken_bags.all_free(predictions.bags, rows)
+        which = f"each the mean of those of the {predictions.n_bags:,} bags that do not hold the row"
+    else:
+        taken = _taken_bags.equal_numbers(predictions.bags, rows, seed)
+        which = f"each the mean of {int(taken.counts.max()):,} bags drawn from those that do not hold the row"
+    algorithm = f"Leave-one-out models by reuse of bags, {which}, compared with the mean of "
+    algorithm += "all bags." if averaging == "all" else "as many bags drawn from all."
+    return _audit(predictions, rule, how, rows, taken, sampled, "row", algorithm, prune, _jobs(n_jobs), progress)
+
+
+def audit_groups(
+    bag_predictions: BagPredictions,
+    rule: Any,
+    groups: Any,
+    *,
+    prune: bool = True,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> StabilityAudit:
+    """Measure how many groups of training rows change a point's label set into a disjoint one when left out.
+
+    The model without a group is the mean over the bags that hold none of its rows. No theorem of this library covers
+    the leaving out of groups: the bags were drawn row by row.
+
+    Parameters
+    ----------
+    bag_predictions : BagPredictions
+    rule : Rule or callable
+        As for :func:`audit_bags`.
+    groups : sequence of n_samples labels
+        The group of each training row, integers or strings.
+    prune, random_state, n_jobs, progress
+        As for :func:`audit_bags`.
+
+    Returns
+    -------
+    StabilityAudit
+        ``left_out`` are the labels of the groups. Groups of which every bag holds some row are in ``unanswered``.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/audit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steadyset as ss
+    >>> bags = ss.draw_bags(n_samples=50, n_bags=200, bag_size=10)
+    >>> proba = np.random.default_rng(0).dirichlet([1, 1, 1], size=(200, 4))
+    >>> patients = np.arange(50) // 5
+    >>> audit = ss.audit_groups(ss.BagPredictions(proba, bags, "abc"), ss.Argmax(), patients)
+    >>> audit.left_out
+    array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+    predictions = _checked(bag_predictions)
+    labels = np.asarray(groups)
+    if labels.shape != (predictions.bags.n_samples,) or labels.dtype.kind not in "iuU":
+        raise ValueError(
+            f"groups must be an integer or a string for each of the {predictions.bags.n_samples} rows; "
+            f"got {validation.shown(groups)}."
+        )
+    seed = fresh_seed(random_state)
+    how = _kernel.decision(rule, seed)
+    names, codes = np.unique(labels, return_inverse=True)
+    taken = _taken_bags.without_groups(predictions.bags, codes, len(names))
+    algorithm = (
+        f"Leave-one-group-out models by reuse of bags, each the mean of those of the {predictions.n_bags:,} bags that "
+        "hold no row of the group, compared with the mean of all bags. Outside the theorems: bags were drawn by rows."
+    )
+    return _audit(predictions, rule, how, names, taken, False, "group", algorithm, prune, _jobs(n_jobs), progress)
+
+
+def _audit(
+    predictions: BagPredictions,
+    rule: Any,
+    how: _kernel.Decision,
+    units: NDArray[Any],
+    taken: TakenBags,
+    sampled: bool,
+    unit: str,
+    algorithm: str,
+    prune: bool,
+    threads: int,
+    progress: Progress | None,
+) -> StabilityAudit:
+    answered = taken.counts > 0
+    if not answered.any():
+        raise ValueError(
+            f"bag_predictions must have a bag without some row that is left out; got {predictions.n_bags} bags that "
+            "hold all of them: draw more or smaller bags."
+        )
+    if not answered.all():
+        taken = taken.answered(answered)
+    mean = _reference_mean(predictions, taken)
+    sets = how.apply(mean)
+    if how.native is None:
+        _try_out(how, predictions, mean, sets, taken)
+    least = int(min(taken.counts.min(), taken.reference.sum()))
+    bound = math.inf if not prune or how.margin is None else _with_slack(how.margin, predictions.n_bags)
+    spread, settled = _kernel.survey(predictions.proba, mean, least, bound, threads)
+    tally = Tally(settled, spread, taken)
+    points = np.flatnonzero(~settled)
+    total = len(points) + (taken.n_units if how.native is None else 0)
+    for chunk in _kernel.compared(predictions.proba, mean, sets, points, taken, how, threads):
+        tally.add(chunk)
+        if progress is not None:
+            progress(tally.done, total)
+    if how.native is None:
+        for number, model in _kernel.models(predictions.proba, taken, threads):
+            tally.add_model(number, sets, how.apply(model), model - mean)
+            if progress is not None:
+                progress(len(points) + number + 1, total)
+    epsilon = None if not how.path or how.native is None else how.native[1]
+    return StabilityAudit(
+        algorithm=algorithm,
+        rule=_name(rule),
+        unit=unit,
+        epsilon=epsilon,
+        n_samples=predictions.bags.n_samples,
+        n_bags=predictions.n_bags,
+        sampled=sampled,
+        left_out=units[answered],
+        unanswered=units[~answered],
+        **tally.results(),
+    )
+
+
+def _reference_mean(predictions: BagPredictions, taken: TakenBags) -> NDArray[np.float64]:
+    if taken.reference.all():
+        return predictions.mean()
+    return sum_bags(predictions.proba, taken.reference) / int(taken.reference.sum())
+
+
+def _with_slack(margin: float, n_bags: int) -> float:
+    """Return a lead in exact arithmetic that leaves the floating-point means, too, more than `margin` apart.
+
+    A mean of B probabilities summed in blocks of 16 is off by at most (B/16 + 18) 2^-53, and so are the sums of the
+    survey, relative to at most B/16 + 18 additions each; rules round outward by 8 units in the last place.
+    """
+    return margin * (1 + 2.0**-48) + (n_bags + 64) * 2.0**-49
+
+
+def _try_out(
+    how: _kernel.Decision,
+    predictions: BagPredictions,
+    mean: NDArray[np.float64],
+    sets: NDArray[np.bool_],
+    taken: TakenBags,
+) -> None:
+    """Call a foreign rule a second time, and once on a leave-one-out model, before any long work starts."""
+    if not np.array_equal(how.apply(mean), sets):
+        raise ValueError(
+            "rule must return the same sets when it is called again on the same probabilities; got others: a "
+            "randomised rule has to take random_state."
+        )
+    how.apply(sum_bags(predictions.proba, taken.taken(0)) / taken.counts[0])
+
+
+def _checked(bag_predictions: Any) -> BagPredictions:
+    if not isinstance(bag_predictions, BagPredictions):
+        raise TypeError(f"bag_predictions must be a steadyset.BagPredictions; got {validation.shown(bag_predictions)}.")
+    if bag_predictions.n_bags < 2:
+        raise ValueError("bag_predictions must have at least 2 bags to leave a row out; got 1.")
+    if bag_predictions.n_points < 1:
+        raise ValueError("bag_predictions must have at least 1 point to audit; got 0.")
+    return bag_predictions
+
+
+def drawn_rows(left_out: Any, n: int, seed: int) -> tuple[NDArray[np.intp], bool]:
+    """Return the rows to leave out, and whether they were drawn at random."""
+    if isinstance(left_out, str):
+        if left_out != "all":
+            raise ValueError(
+                f'left_out must be "all", a number of rows or row positions; got {validation.shown(left_out)}.'
+            )
+        return np.arange(n), False
+    if np.ndim(left_out) == 0:
+        number = validation.whole_number(left_out, "left_out", f'"all", a number from 1 to {n} or row positions')
+        if not 1 <= number <= n:
+            raise ValueError(f'left_out must be "all", a number from 1 to {n} or row positions; got {number}.')
+        drawn = np.random.default_rng([seed, 2]).choice(n, number, replace=False)
+        return np.sort(drawn), number < n
+    rows = validation.row_positions(left_out, n, "left_out")
+    if len(np.unique(rows)) != len(rows):
+        values, times = np.unique(rows, return_counts=True)
+        raise ValueError(f"left_out must name each row once; got row {values[np.argmax(times)]} more than once.")
+    return rows, False
+
+
+def fresh_seed(random_state: Any) -> int:
+    """Return the seed of an audit: the one given, or a new one."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    return validation.seed(random_state, "random_state")
+
+
+def _jobs(n_jobs: Any) -> int:
+    if n_jobs is None:
+        return cpu.allowed_threads()
+    number = validation.whole_number(n_jobs, "n_jobs", "None or a whole number that is not 0")
+    if number == 0:
+        raise ValueError("n_jobs must be None or a whole number that is not 0; got 0.")
+    return int(joblib.effective_n_jobs(number))
+
+
+def _name(rule: Any) -> str:
+    name = getattr(rule, "__name__", None)
+    return name if isinstance(name, str) else repr(rule)

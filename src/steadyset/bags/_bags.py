@@ -1,0 +1,413 @@
+"""Bags: which training rows each base learner sees, drawn so that the theorems apply."""
+
+import hashlib
+import itertools
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset import _native
+from steadyset._base import cpu, validation
+from steadyset.bags._membership import Bits, Indices, Rows, bits_of, index_type, indices_of, joined
+
+_HASH_NAME = "steadyset/bags/1"  # part of every key: another hash would need another name
+
+
+def bag_key(seed: int, bag: int) -> tuple[int, int]:
+    """Return the two 64-bit words that key the hash of one bag.
+
+    They are the halves, little-endian, of the 128-bit BLAKE2b digest of ``steadyset/bags/1:<seed>:<bag>``. A row with
+    the 64-bit id x has in that bag the hash mix(mix(x ^ first) ^ second), mix the finaliser of MurmurHash3. For one bag
+    this is a bijection of the ids, so that no two rows tie. It is the same on every platform and will not change.
+
+    Examples
+    --------
+    >>> from steadyset.bags import bag_key
+    >>> [f"{word:016x}" for word in bag_key(seed=0, bag=0)]
+    ['89af16597f41ae5b', '414c549b0922b818']
+    """
+    digest = hashlib.blake2b(f"{_HASH_NAME}:{seed}:{bag}".encode(), digest_size=16).digest()
+    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of consecutive bag numbers drawn from one seed."""
+
+    seed: int
+    first: int
+    n_bags: int
+
+    def keys(self) -> NDArray[np.uint64]:
+        """Return the key of each bag, (n_bags, 2)."""
+        numbers = range(self.first, self.first + self.n_bags)
+        return np.array([bag_key(self.seed, b) for b in numbers], np.uint64).reshape(-1, 2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bags:
+    """The rows of every bag, and how they were drawn.
+
+    Make one with :func:`steadyset.draw_bags`, or adopt bags drawn elsewhere with :meth:`from_rows`. ``bags[b]`` gives
+    the row positions of bag b in the order of the row ids, ``len(bags)`` the number of bags.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of training rows.
+    bag_size : int or None
+        Rows in each bag, repeats counted; None for adopted bags of different sizes.
+    resampling : {"subbagging", "bootstrap"} or None
+        None for adopted bags: they can be audited, never certified.
+    coupling : {"hash", "any"} or None
+        How these bags and those of the data without a row hang together. "hash": only the bags that held the row
+        change, each by one row.
+    sample_ids : ndarray or None
+        The id of each row; None where ids are positions.
+    parts : tuple
+        The seeds and bag numbers the bags were drawn from; empty for adopted bags.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> bags = ss.draw_bags(n_samples=6, n_bags=3, bag_size=0.5, seed=0)
+    >>> len(bags), bags.bag_size, bags.coupling
+    (3, 3, 'hash')
+    >>> bags
+    Bags(n_samples=6, n_bags=3, bag_size=3, resampling='subbagging', seed=0)
+    """
+
+    n_samples: int
+    n_bags: int
+    bag_size: int | None
+    resampling: Literal["subbagging", "bootstrap"] | None
+    sample_ids: NDArray[Any] | None
+    parts: tuple[Part, ...]
+    _stored: Bits | Indices = field(repr=False)
+
+    @classmethod
+    def from_rows(cls, list_of_rows: Sequence[Any], n_samples: int) -> "Bags":
+        """Adopt bags that were drawn elsewhere, as lists of row positions.
+
+        How they were drawn is not known, so that they can be audited and never certified. Repeated rows are kept.
+
+        Parameters
+        ----------
+        list_of_rows : sequence of integer sequences
+            The row positions of each bag, at least one bag and one row in each.
+        n_samples : int
+            Number of training rows.
+
+        Returns
+        -------
+        Bags
+
+        Examples
+        --------
+        >>> import steadyset as ss
+        >>> bags = ss.Bags.from_rows([[0, 2], [1, 1, 3]], n_samples=4)
+        >>> bags[1].tolist(), bags.resampling is None
+        ([1, 1, 3], True)
+        """
+        n = validation.count(n_samples, "n_samples")
+        rows = [np.sort(validation.row_positions(r, n, f"list_of_rows[{b}]")) for b, r in enumerate(list_of_rows)]
+        if not rows:
+            raise ValueError("list_of_rows must hold at least one bag; got none.")
+        sizes = np.array([len(r) for r in rows])
+        size = int(sizes[0]) if np.all(sizes == sizes[0]) else None
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(n, len(rows), size, None, None, (), Indices(np.concatenate(rows).astype(index_type(n)), offsets, n))
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of all bags, or None where there is no such one."""
+        seeds = {part.seed for part in self.parts}
+        return seeds.pop() if len(seeds) == 1 else None
+
+    @property
+    def coupling(self) -> Literal["hash", "any"] | None:
+        """How bags with and without a row hang together."""
+        if self.resampling is None:
+            return None
+        return "hash" if self.resampling == "subbagging" else "any"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that membership takes."""
+        return self._stored.nbytes
+
+    def __len__(self) -> int:
+        return self.n_bags
+
+    def __iter__(self) -> Iterator[Rows]:
+        return (self[b] for b in range(self.n_bags))
+
+    def __getitem__(self, bag: int) -> Rows:
+        """Return the row positions of a bag, in the order of the row ids."""
+        number = self._number(bag)
+        if self.resampling == "bootstrap" and isinstance(self._stored, Bits):
+            ranks = np.sort(_draw_with_replacement(self._key(number), self.n_samples, self.bag_size or 0)[0]).astype(
+                np.intp
+            )
+        else:
+            ranks = self._stored.ranks(number)
+        return ranks if self._order is None else self._order[ranks]
+
+    def holds(self, row: int) -> NDArray[np.bool_]:
+        """Return, for each bag, whether it holds the row at this position."""
+        position = validation.row_position(row, self.n_samples)
+        return self._stored.holds(position if self._rank is None else int(self._rank[position]))
+
+    @cached_property
+    def counts(self) -> NDArray[np.intp]:
+        """In how many bags each row is."""
+        counts = self._stored.counts()
+        return counts if self._rank is None else counts[self._rank]
+
+    def membership(self, first: int = 0, last: int | None = None) -> NDArray[np.bool_]:
+        """Return which rows bags first to last - 1 hold, as a bool array (bags, n_samples)."""
+        last = self.n_bags if last is None else last
+        held = np.zeros((last - first, self.n_samples), bool)
+        for b in range(first, last):
+            ranks = self._stored.ranks(b)
+            held[b - first, ranks if self._order is None else self._order[ranks]] = True
+        return held
+
+    def next_row(self, bag: int) -> int:
+        """Return the row that comes into a hash bag when one of its rows is deleted: the next smallest hash."""
+        if self.coupling != "hash":
+            raise ValueError(f"next_row is for hash bags only; got bags of coupling {self.coupling!r}.")
+        key = self._key(self._number(bag))
+        _, following = _smallest_hashes(key, self._words, self.n_samples, self.bag_size or 0)
+        rank = int(following[0])
+        return rank if self._order is None else int(self._order[rank])
+
+    def without_row(self, bag: int, row: int) -> Rows:
+        """Return the rows of a hash bag after deletion of a row: unchanged where it was not held, else one swapped."""
+        rows = self[bag]
+        gone = validation.row_position(row, self.n_samples)
+        if gone not in rows:
+            return rows
+        swapped = np.append(rows[rows != gone], self.next_row(bag))
+        return np.sort(swapped) if self._rank is None else swapped[np.argsort(self._rank[swapped])]
+
+    def with_bags(self, n_bags: int) -> "Bags":
+        """Return the first `n_bags` bags of this draw: fewer of them, or more drawn from the same seed."""
+        wanted = validation.count(n_bags, "n_bags")
+        if wanted <= self.n_bags:
+            return self._take(wanted)
+        if self.seed is None or len(self.parts) != 1 or self.parts[0].first != 0:
+            raise ValueError("with_bags can draw more bags only where all come from one seed, from bag 0 on.")
+        ids = None if self.sample_ids is None else self.sample_ids
+        more = _draw(
+            self.n_samples, Part(self.seed, self.n_bags, wanted - self.n_bags), self.bag_size or 0, self.resampling, ids
+        )
+        together = concatenate([self, more])
+        return replace(together, parts=(Part(self.seed, 0, wanted),))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bags):
+            return NotImplemented
+        return (
+            (self.n_samples, self.n_bags, self.bag_size, self.resampling, self.parts)
+            == (other.n_samples, other.n_bags, other.bag_size, other.resampling, other.parts)
+            and _same_ids(self.sample_ids, other.sample_ids)
+            and (bool(self.parts) or all(np.array_equal(a, b) for a, b in zip(self, other, strict=True)))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        ids = "" if self.sample_ids is None else ", sample_ids=..."
+        drawn = "adopted" if self.resampling is None else f"resampling={self.resampling!r}, seed={self.seed}{ids}"
+        return f"Bags(n_samples={self.n_samples}, n_bags={self.n_bags}, bag_size={self.bag_size}, {drawn})"
+
+    def _number(self, bag: int) -> int:
+        number = operator.index(bag)
+        if not -self.n_bags <= number < self.n_bags:
+            raise IndexError(f"bag must be a number from 0 to {self.n_bags - 1}; got {bag}.")
+        return number % self.n_bags
+
+    def _key(self, number: int) -> NDArray[np.uint64]:
+        for part in self.parts:
+            if number < part.n_bags:
+                return Part(part.seed, part.first + number, 1).keys()
+            number -= part.n_bags
+        raise IndexError("adopted bags have no seed.")
+
+    def _take(self, wanted: int) -> "Bags":
+        parts, left = [], wanted
+        for part in self.parts:
+            if left > 0:
+                parts.append(replace(part, n_bags=min(part.n_bags, left)))
+                left -= part.n_bags
+        return replace(self, n_bags=wanted, parts=tuple(parts), _stored=self._stored.take(0, wanted))
+
+    @cached_property
+    def _order(self) -> Rows | None:
+        """Row positions in the order of their ids."""
+        return None if self.sample_ids is None else np.argsort(self.sample_ids, kind="stable")
+
+    @cached_property
+    def _rank(self) -> Rows | None:
+        """Each position's place in the order of the ids."""
+        if self._order is None:
+            return None
+        rank = np.empty_like(self._order)
+        rank[self._order] = np.arange(self.n_samples)
+        return rank
+
+    @cached_property
+    def _words(self) -> NDArray[np.uint64] | None:
+        return None if self.sample_ids is None else id_words(self.sample_ids)[self._order]
+
+
+def draw_bags(
+    n_samples: int,
+    n_bags: int,
+    bag_size: float,
+    resampling: Literal["subbagging", "bootstrap"] = "subbagging",
+    seed: int = 0,
+    sample_ids: Any = None,
+) -> Bags:
+    """Draw bags of training rows, such that deleting a row changes as little as possible.
+
+    Subbagging takes for bag b the `bag_size` rows with the smallest hash of (seed, b, row id). A deleted row brings the
+    row with the next smallest hash into the bags that held it, and changes no other bag; another order of the rows
+    changes nothing. Any bag can be recomputed by itself.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of training rows, at least 2.
+    n_bags : int
+        Number of bags. Bag b is the same whatever their number.
+    bag_size : int or float
+        Rows in a bag; a float is a share of `n_samples`, rounded down, but at least one row. At most n_samples - 1 for
+        subbagging. When a row is dropped, pass the integer of the full data.
+    resampling : {"subbagging", "bootstrap"}, default="subbagging"
+        Without or with replacement. Bootstrap draws `bag_size` rows, repeats counted.
+    seed : int, default=0
+        At least 0.
+    sample_ids : sequence of int or str, optional
+        A distinct name for each row that stays with it when others are dropped or moved. Default: the positions.
+
+    Returns
+    -------
+    Bags
+        ``bags[b]`` are the row positions of bag b in the order of the ids.
+
+    See Also
+    --------
+    selection_stability : What such bags guarantee.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/guarantees`.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> names = ["ann", "bob", "cid", "dan", "eve"]
+    >>> bags = ss.draw_bags(5, n_bags=4, bag_size=2, sample_ids=names)
+    >>> fewer = ss.draw_bags(4, n_bags=4, bag_size=2, sample_ids=names[:-1])
+    >>> held = bags.holds(4)  # eve
+    >>> all([names[i] for i in bags[b]] == [names[i] for i in fewer[b]] for b in range(4) if not held[b])
+    True
+    """
+    validation.choice(resampling, "resampling", ("subbagging", "bootstrap"))
+    n = validation.count(n_samples, "n_samples", 2)
+    wanted = validation.count(n_bags, "n_bags")
+    size = validation.resolve_bag_size(bag_size, n, resampling)
+    ids = None if sample_ids is None else validation.sample_ids(sample_ids, n)
+    return _draw(n, Part(validation.seed(seed), 0, wanted), size, resampling, ids)
+
+
+def concatenate(pieces: Sequence[Bags]) -> Bags:
+    """Return all bags of several draws from the same rows as one.
+
+    Draws of one kind and size keep what is known of them, seeds of each included; others become adopted bags.
+    """
+    first = pieces[0]
+    for other in pieces[1:]:
+        if other.n_samples != first.n_samples or not _same_ids(first.sample_ids, other.sample_ids):
+            raise ValueError("bags must be of the same rows, with the same ids, to be put together.")
+    parts = tuple(part for piece in pieces for part in piece.parts)
+    _reject_shared_bags(parts)
+    known = all(p.resampling == first.resampling and p.bag_size == first.bag_size for p in pieces)
+    size = first.bag_size if all(p.bag_size == first.bag_size for p in pieces) else None
+    stored = joined([piece._stored for piece in pieces], first.n_samples)
+    return Bags(
+        first.n_samples,
+        sum(piece.n_bags for piece in pieces),
+        size,
+        first.resampling if known else None,
+        first.sample_ids,
+        parts if known and first.resampling is not None else (),
+        stored,
+    )
+
+
+def id_words(ids: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the 64-bit word of each row id: an integer itself, of a string the first 8 bytes of its BLAKE2b digest."""
+    if ids.dtype.kind in "iu":
+        return ids.astype(np.int64).view(np.uint64) if ids.dtype.kind == "i" else ids.astype(np.uint64)
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids.tolist())
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def _draw(n: int, part: Part, size: int, resampling: str | None, ids: NDArray[Any] | None) -> Bags:
+    kind: Literal["subbagging", "bootstrap"] = "subbagging" if resampling == "subbagging" else "bootstrap"
+    words, order = None, None
+    if ids is not None:
+        order = np.argsort(ids, kind="stable")
+        words = validation.distinct_words(id_words(ids)[order])
+    as_bits = (n + 7) // 8 <= size * np.dtype(index_type(n)).itemsize
+    blocks: list[Any] = []
+    # Drawn in blocks, so that bags which are kept as indices never stand in memory as bits all at once.
+    step = part.n_bags if as_bits and kind == "subbagging" else max(1, (64 << 20) // max(n // 8, 4 * size))
+    for start in range(0, part.n_bags, step):
+        keys = Part(part.seed, part.first + start, min(step, part.n_bags - start)).keys()
+        if kind == "subbagging":
+            packed, _ = _smallest_hashes(keys, words, n, size)
+            blocks.append(packed if as_bits else indices_of(packed, n, size))
+        else:
+            draws = np.sort(_draw_with_replacement(keys, n, size), axis=1)
+            blocks.append(bits_of(draws, n) if as_bits else draws)
+    stacked = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    stored = Bits(stacked, n) if as_bits else Indices(stacked.reshape(-1), np.arange(part.n_bags + 1) * size, n)
+    return Bags(n, part.n_bags, size, kind, ids, (part,), stored)
+
+
+def _smallest_hashes(
+    keys: NDArray[np.uint64], words: NDArray[np.uint64] | None, n: int, size: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    packed, following = np.empty((len(keys), (n + 7) // 8), np.uint8), np.empty(len(keys), np.int64)
+    threads = cpu.allowed_threads() if len(keys) * n > 1 << 20 else 1
+    _native.hash_bags(keys, words, n, size, packed, following, threads)
+    return packed, following
+
+
+def _draw_with_replacement(keys: NDArray[np.uint64], n: int, size: int) -> NDArray[np.uint32]:
+    draws = np.empty((len(keys), size), np.uint32)
+    threads = cpu.allowed_threads() if draws.size > 1 << 20 else 1
+    _native.bootstrap_bags(keys, n, size, draws, threads)
+    return draws
+
+
+def _reject_shared_bags(parts: tuple[Part, ...]) -> None:
+    spans = sorted((p.seed, p.first, p.first + p.n_bags) for p in parts)
+    for (seed, _, end), (next_seed, start, _) in itertools.pairwise(spans):
+        if seed == next_seed and start < end:
+            raise ValueError(f"bags must be different draws to be put together; got bag {start} of seed {seed} twice.")
+
+
+def _same_ids(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return bool(np.array_equal(one, other))

@@ -1,0 +1,92 @@
+"""Members trained elsewhere: what they know is taken over, how their bags were drawn is not."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from steadyset._base import validation
+from steadyset.bags import Bags
+from steadyset.ensemble._training import Member
+
+
+def adopt(fitted: Any, rows: Any, n_samples: int | None, classes: Any) -> tuple[list[Member], Bags, NDArray[Any], Any]:
+    """Return members, their bags, the label space, and an unfitted estimator that stands for them."""
+    if isinstance(fitted, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier):
+        _reject(rows=rows, n_samples=n_samples, classes=classes)
+        check_is_fitted(fitted)
+        return _adopt_ensemble(fitted)
+    if not isinstance(fitted, list | tuple) or not fitted:
+        raise TypeError(
+            "fitted must be a fitted forest, a fitted BaggingClassifier or a list of fitted classifiers; "
+            f"got {validation.shown(fitted)}."
+        )
+    return _adopt_list(list(fitted), rows, n_samples, classes)
+
+
+def _reject(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} must be left out for a fitted ensemble, which knows it; got {validation.shown(value)}."
+            )
+
+
+def _adopt_ensemble(fitted: Any) -> tuple[list[Member], Bags, NDArray[Any], Any]:
+    labels = np.asarray(fitted.classes_)
+    if labels.dtype == object and any(np.ndim(c) for c in labels):
+        raise ValueError("fitted must predict one label a point; got a multi-output ensemble.")
+    n = int(fitted._n_samples)
+    bags = Bags.from_rows(fitted.estimators_samples_, n)
+    all_columns = np.arange(len(labels))
+    features = getattr(fitted, "estimators_features_", [None] * len(fitted.estimators_))
+    members = []
+    for number, (estimator, seen) in enumerate(zip(fitted.estimators_, features, strict=True)):
+        everything = seen is None or np.array_equal(seen, np.arange(fitted.n_features_in_))
+        members.append(Member(estimator, all_columns, len(labels), (number,), None if everything else np.asarray(seen)))
+    return members, bags, labels, getattr(fitted, "estimator_", None)
+
+
+def _adopt_list(
+    fitted: list[Any], rows: Any, n_samples: int | None, classes: Any
+) -> tuple[list[Member], Bags, NDArray[Any], Any]:
+    if rows is None or n_samples is None:
+        raise ValueError("rows and n_samples must be given with a list of members; got None.")
+    if len(rows) != len(fitted):
+        raise ValueError(f"rows must name the rows of each of the {len(fitted)} members; got {len(rows)} of them.")
+    for number, member in enumerate(fitted):
+        if not hasattr(member, "classes_"):
+            raise ValueError(
+                f"fitted must hold fitted classifiers with classes_; got {validation.shown(member)} as member {number}."
+            )
+    known = np.unique(np.concatenate([np.asarray(m.classes_) for m in fitted]))
+    space = known if classes is None else np.unique(validation.classes(classes))
+    unknown = known[~np.isin(known, space)]
+    if len(unknown):
+        raise ValueError(f"classes must hold every label that a member knows; got none for {unknown[0]!r}.")
+    bags = Bags.from_rows(rows, n_samples)
+    members = []
+    for number, member in enumerate(fitted):
+        columns = np.searchsorted(space, np.asarray(member.classes_))
+        members.append(Member(_Coded(member), columns, len(space), (number,)))
+    return members, bags, space, None
+
+
+class _Coded:
+    """A classifier trained on the user's labels, seen as one trained on their codes."""
+
+    def __init__(self, classifier: Any) -> None:
+        self.classifier = classifier
+        self.classes_ = np.arange(len(classifier.classes_))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("classifier", "__setstate__", "__getstate__") or name not in ("predict_proba",):
+            raise AttributeError(name)
+        return self.classifier.predict_proba
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        labels = np.asarray(self.classifier.classes_)
+        order = np.argsort(labels)
+        return order[np.searchsorted(labels, np.asarray(self.classifier.predict(X)), sorter=order)]

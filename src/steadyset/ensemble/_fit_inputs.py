@@ -1,0 +1,160 @@
+"""What `fit` is given, checked and encoded."""
+
+import inspect
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn import get_config
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_consistent_length,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
+
+from steadyset._base import validation
+
+
+@dataclass(frozen=True)
+class FitInputs:
+    """Checked training data; `codes` are the columns of the labels in `classes`."""
+
+    X: Any
+    codes: NDArray[np.intp]
+    classes: NDArray[Any]
+    sample_ids: NDArray[Any] | None
+    fit_params: Mapping[str, Any]
+    n_samples: int
+    bag_size: int = 0
+
+
+def check(estimator: Any, X: Any, y: Any, sample_ids: Any, sample_weight: Any, fit_params: dict[str, Any]) -> FitInputs:
+    """Check everything that can be known to be wrong before the first bag is fitted."""
+    if y is None:
+        raise ValueError(
+            f"y must be given: {type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    rows = validate_data(estimator, as_rows(X), skip_check_array=True)
+    n = _num_samples(rows)
+    check_consistent_length(rows, y)
+    if n < 2:
+        raise ValueError(f"X must have at least 2 rows to draw bags from; got n_samples={n}.")
+    codes, labels = encode(y, estimator.classes)
+    ids = None if sample_ids is None else validation.sample_ids(sample_ids, n)
+    params = _params_for_learner(estimator, rows, sample_weight, sample_ids, fit_params)
+    return FitInputs(rows, codes, labels, ids, params, n)
+
+
+def as_rows(X: Any, name: str = "X") -> Any:
+    """Return X as something with rows: arrays, sparse matrices and frames as they are, all else as an array."""
+    if issparse(X):
+        return X.tocsr()  # not every format can be sliced by rows
+    rows = X if (hasattr(X, "shape") and hasattr(X, "dtype")) or hasattr(X, "columns") else np.asarray(X)
+    if len(rows.shape) < 2:
+        raise ValueError(
+            f"{name} must have at least two axes, rows and features; got shape {tuple(rows.shape)}. "
+            "Reshape your data: X.reshape(1, -1) is one row."
+        )
+    return rows
+
+
+def encode(y: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return the labels as columns of the label space, and that space, sorted."""
+    labels = column_or_1d(y, warn=True)
+    _reject_missing(labels)
+    check_classification_targets(labels)
+    seen = np.unique(labels)
+    if classes is None:
+        if len(seen) < 2:
+            raise ValueError(
+                "y must have at least 2 classes, or classes must name the label space; "
+                f"got 1 class, {shown_label(seen[0])}."
+            )
+        space = seen
+    else:
+        space = np.unique(validation.classes(classes))
+        unknown = seen[~np.isin(seen, space)]
+        if len(unknown):
+            raise ValueError(f"y must hold labels of classes only; got {shown_label(unknown[0])}.")
+        if len(space) < 2:
+            raise ValueError(f"classes must name at least 2 labels; got {validation.shown(list(space))}.")
+    return np.searchsorted(space, labels).astype(np.intp), space
+
+
+def shown_label(label: Any) -> str:
+    """Return a label as the user wrote it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def _reject_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        bad = int(np.flatnonzero(~np.isfinite(labels))[0])
+        kind = "NaN" if np.isnan(labels[bad]) else "infinity"
+        raise ValueError(f"y must hold labels only, none missing: Input y contains {kind} in row {bad}.")
+    if labels.dtype.kind == "O":
+        missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label]
+        if missing:
+            raise ValueError(f"y must hold labels only, none missing: Input y contains NaN in row {missing[0]}.")
+
+
+def _params_for_learner(
+    estimator: Any, X: Any, sample_weight: Any, sample_ids: Any, fit_params: dict[str, Any]
+) -> Mapping[str, Any]:
+    given = dict(fit_params)
+    if sample_weight is not None:
+        given["sample_weight"] = (
+            _check_sample_weight(sample_weight, X) if len(X.shape) == 2 else np.asarray(sample_weight)
+        )
+    if get_config()["enable_metadata_routing"]:
+        routed = process_routing(estimator, "fit", sample_ids=sample_ids, **given)
+        return dict(routed.estimator.fit)
+    learner = estimator._learner()
+    if "sample_weight" in given and not _takes_weights(learner):
+        raise ValueError(f"sample_weight must be left out for {type(learner).__name__}, whose fit does not take it.")
+    return given
+
+
+def _takes_weights(learner: Any) -> bool:
+    if has_fit_parameter(learner, "sample_weight"):
+        return True
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
+
+
+def seed_from(random_state: Any) -> int:
+    """Return a seed from what scikit-learn takes as random_state."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    return validation.seed(random_state, "random_state")
+
+
+def groups_to_keep(model: Any, data: FitInputs) -> list[Any]:
+    """Return the groups that a warm start keeps, after checking that it is the same fit, continued."""
+    bags = model.bags_
+    resampling = "bootstrap" if model.bootstrap else "subbagging"
+    same = (bags.n_samples, bags.bag_size, bags.resampling) == (data.n_samples, data.bag_size, resampling)
+    same = same and np.array_equal(model.classes_, data.classes)
+    same = same and (bags.sample_ids is None) == (data.sample_ids is None)
+    same = same and (data.sample_ids is None or np.array_equal(bags.sample_ids, data.sample_ids))
+    if not same:
+        raise ValueError("warm_start must go on with the rows, ids, classes and bag size of the first fit; got others.")
+    if model.n_estimators < bags.n_bags:
+        raise ValueError(
+            f"n_estimators must be at least the {bags.n_bags} bags there are when warm_start=True; "
+            f"got {model.n_estimators}."
+        )
+    if model.n_estimators == bags.n_bags:
+        warnings.warn("Warm-start fitting without increasing n_estimators does not fit new bags.", stacklevel=4)
+    return list(model.groups_)

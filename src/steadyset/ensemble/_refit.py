@@ -1,0 +1,254 @@
+"""Audits that train: honest leave-one-out fits, and the deployed ensemble's own leave-one-out models."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
+
+from steadyset.audit import StabilityAudit, _kernel, _model_tally, drawn_rows, fresh_seed
+from steadyset.bags import Bags, sum_bags
+from steadyset.ensemble import _checkpoint, _fit_inputs, _training
+from steadyset.ensemble._callbacks import bag_bar
+from steadyset.ensemble._classifier import StableClassifier
+
+
+def audit_refit(
+    estimator_or_fitted: Any,
+    X: Any,
+    y: Any,
+    X_eval: Any,
+    rule: Any,
+    *,
+    left_out: Any = 500,
+    shared_seed: bool = True,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    checkpoint: Any = None,
+    verbose: int = 0,
+    fit_params: dict[str, Any] | None = None,
+) -> StabilityAudit:
+    """Measure instability by training the models without a row.
+
+    An unfitted classifier is fitted on all rows and once more without each row that is left out. For a fitted
+    :class:`StableClassifier` this is the *coupled refit*: only the bags that held the row are fitted again, on the row
+    that the hash brings in and with the same seed. It is the deployed algorithm's own model without the row, bit for
+    bit what a fit from scratch with the same seed, ids and bag size would give.
+
+    Parameters
+    ----------
+    estimator_or_fitted : classifier
+        Any scikit-learn classifier, or a fitted StableClassifier of hash bags (subbagging).
+    X, y : as in `fit`
+        The training data; for a fitted model the rows and labels it was fitted on, in the same order.
+    X_eval : as in `fit`
+        The points to audit.
+    rule : Rule or callable
+        As for :func:`steadyset.audit_bags`.
+    left_out : "all", int or sequence of row positions, default=500
+        The rows to leave out, one at a time; a number draws so many at random, all where there are no more.
+    shared_seed : bool, default=True
+        For an unfitted classifier: whether every fit has the same seed, as in the paper's definition, or one of its
+        own, so that the noise of the seed is measured too. The bags of a fitted model always keep theirs.
+    random_state : int or None, default=None
+        Seed of the fits and of the rows that are drawn.
+    n_jobs : int or None, default=None
+        Parallel fits, as in joblib.
+    checkpoint : path, optional
+        Folder for finished fits: an audit that was interrupted goes on from there.
+    verbose : int, default=0
+        Whether to show a progress bar.
+    fit_params : dict, optional
+        Further parameters of the classifier's `fit`; those of one value a row are sliced.
+
+    Returns
+    -------
+    StabilityAudit
+
+    See Also
+    --------
+    audit_bags : Every row, without training.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/audit`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import steadyset as ss
+    >>> X, y = load_iris(return_X_y=True)
+    >>> audit = ss.audit_refit(DecisionTreeClassifier(), X, y, X, ss.Argmax(), left_out=20, random_state=0)
+    >>> audit.n_units, audit.max_instability < 1
+    (20, True)
+    """
+    seed = fresh_seed(random_state)
+    how = _kernel.decision(rule, seed)
+    rows = _fit_inputs.as_rows(X)
+    n = _num_samples(rows)
+    if isinstance(left_out, int) and not isinstance(left_out, bool):
+        left_out = min(left_out, n)
+    units, sampled = drawn_rows(left_out, n, seed)
+    points = _fit_inputs.as_rows(X_eval, "X_eval")
+    run = _Run(n_jobs, checkpoint, verbose, dict(fit_params or {}))
+    if isinstance(estimator_or_fitted, StableClassifier):
+        check_is_fitted(estimator_or_fitted)
+        reference, models, words = _coupled(estimator_or_fitted, rows, y, points, units, run)
+        bags = estimator_or_fitted.bags_.n_bags
+    else:
+        reference, models, words = _plain(estimator_or_fitted, rows, y, points, units, shared_seed, seed, run)
+        bags = 1
+    return _audit(reference, models, how, rule, units, words, n_samples=n, n_bags=bags, sampled=sampled)
+
+
+def audit_models(
+    reference: NDArray[np.float64], models: NDArray[np.float64], rule: Any, rows: NDArray[np.intp], n: int, words: str
+) -> StabilityAudit:
+    """Audit models that were trained without each of some rows, drawn from n, against the model of all rows."""
+    how = _kernel.decision(rule, 0)
+    return _audit(reference, enumerate(models), how, rule, rows, words, n_samples=n, n_bags=1, sampled=len(rows) < n)
+
+
+def _audit(
+    reference: NDArray[np.float64],
+    models: Iterable[tuple[int, NDArray[np.float64]]],
+    how: _kernel.Decision,
+    rule: Any,
+    units: NDArray[np.intp],
+    words: str,
+    **setting: Any,
+) -> StabilityAudit:
+    return StabilityAudit(
+        algorithm=words,
+        rule=getattr(rule, "__name__", None) or repr(rule),
+        unit="row",
+        epsilon=None if not how.path or how.native is None else how.native[1],
+        left_out=units,
+        unanswered=np.empty(0, np.intp),
+        **setting,
+        **_model_tally.tally(reference, models, len(units), how),
+    )
+
+
+class _Run:
+    """How fits are run."""
+
+    def __init__(self, n_jobs: int | None, checkpoint: Any, verbose: int, fit_params: dict[str, Any]) -> None:
+        self.n_jobs, self.checkpoint, self.verbose, self.fit_params = n_jobs, checkpoint, verbose, fit_params
+
+    def predictions(
+        self, task: _training.Task, row_sets: Any, numbers: list[int], seed_of: Any, name: tuple[Any, ...]
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield (number, predictions of the model trained on that set of rows), finished ones from the checkpoint."""
+        left = set(numbers)
+        if self.checkpoint is not None:
+            folder = _checkpoint.open_folder(self.checkpoint, _checkpoint.fingerprint(*name))
+            task = _training.with_folder(task, folder)
+        with bag_bar(len(numbers), self.verbose, "audit_refit - fits") as advance:
+            if task.folder is not None:
+                for done, proba in _checkpoint.finished(task.folder, numbers, arrays=True):
+                    left.difference_update(done)
+                    advance(len(done))
+                    yield from zip(done, proba, strict=True)
+            if left:
+                for done, proba in _training.train(task, row_sets, sorted(left), seed_of, self.n_jobs):
+                    advance(len(done))
+                    yield from zip(done, proba, strict=True)
+
+
+class _AllButOne:
+    """Number 0 is all rows, number i + 1 all rows but row i."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def __getitem__(self, number: int) -> NDArray[np.intp]:
+        rows = np.arange(self._n)
+        return rows if number == 0 else np.delete(rows, number - 1)
+
+
+def _plain(
+    learner: Any, X: Any, y: Any, points: Any, units: NDArray[np.intp], shared: bool, seed: int, run: _Run
+) -> tuple[NDArray[np.float64], Iterator[tuple[int, NDArray[np.float64]]], str]:
+    codes, classes = _fit_inputs.encode(y, None)
+    check_consistent_length(X, codes)
+    task = _training.Task(learner, X, codes, len(classes), run.fit_params, points)
+    own_seed = partial(_training.learner_seed, seed)
+    name = (learner, X, codes, run.fit_params, points, bool(shared), seed)
+    numbers = [0, *(int(row) + 1 for row in units)]
+    results = run.predictions(
+        task, _AllButOne(len(codes)), numbers, (lambda b: own_seed(0)) if shared else own_seed, ("plain", *name)
+    )
+    found = {}
+    for number, proba in results:
+        found[number] = np.asarray(proba, np.float64)
+    models = ((k, found[int(row) + 1]) for k, row in enumerate(units))
+    seeds = "the same learner seed for all" if shared else "a learner seed of its own for each"
+    words = f"Honest refits of {type(learner).__name__} without each row, {seeds}, compared with the fit on all rows."
+    return found[0], models, words
+
+
+class _SwappedBags:
+    """Number i * n_bags + b is bag b of the data without row i: its row i gives way to the next smallest hash."""
+
+    def __init__(self, bags: Bags) -> None:
+        self._bags = bags
+
+    def __getitem__(self, number: int) -> NDArray[np.intp]:
+        row, bag = divmod(number, self._bags.n_bags)
+        return self._bags.without_row(bag, row)
+
+
+def _coupled(
+    model: StableClassifier, X: Any, y: Any, points: Any, units: NDArray[np.intp], run: _Run
+) -> tuple[NDArray[np.float64], Iterator[tuple[int, NDArray[np.float64]]], str]:
+    bags = model.bags_
+    if bags.coupling != "hash" or model.seed_ is None:
+        raise ValueError(
+            "a fitted StableClassifier must have hash bags (subbagging) for the coupled refit; got others."
+        )
+    codes, _ = _fit_inputs.encode(y, model.classes_)
+    if len(codes) != bags.n_samples or _num_samples(X) != bags.n_samples:
+        raise ValueError(f"X and y must be the {bags.n_samples} rows of the fit; got {len(codes)}.")
+    task = _training.Task(model._learner(), X, codes, len(model.classes_), run.fit_params, points)
+    proba = np.array(model.bag_predictions(points).proba)
+    held = {int(row): np.flatnonzero(bags.holds(int(row))) for row in units}
+    numbers = [row * bags.n_bags + int(b) for row, of_row in held.items() for b in of_row]
+    seed, n_bags = model.seed_, bags.n_bags
+
+    def seed_of(number: int) -> int:
+        return _training.learner_seed(seed, number % n_bags)
+
+    name = ("coupled", model._learner(), X, codes, run.fit_params, points, bags.sample_ids, bags.bag_size, seed, n_bags)
+    results = run.predictions(task, _SwappedBags(bags), numbers, seed_of, name)
+
+    def models() -> Iterator[tuple[int, NDArray[np.float64]]]:
+        changed: dict[int, dict[int, NDArray[Any]]] = {row: {} for row in held}
+        place = {int(row): k for k, row in enumerate(units)}
+        for row in [row for row, of_row in held.items() if len(of_row) == 0]:
+            yield place[row], sum_bags(proba) / n_bags
+        for number, part in results:
+            row, bag = divmod(number, n_bags)
+            changed[row][bag] = part
+            if len(changed[row]) == len(held[row]):
+                yield place[row], _with_votes(proba, changed.pop(row)) / n_bags
+
+    words = (
+        "The deployed ensemble's own leave-one-out models: the bags that held the row fitted again without it, on the "
+        "row that the hash brings in and with the same seeds, compared with the ensemble on all rows."
+    )
+    return sum_bags(proba) / n_bags, models(), words
+
+
+def _with_votes(proba: NDArray[Any], votes: dict[int, NDArray[Any]]) -> NDArray[np.float64]:
+    """Return the sum over the bags with some of their votes replaced."""
+    before = {bag: proba[bag].copy() for bag in votes}
+    for bag, vote in votes.items():
+        proba[bag] = vote
+    total = sum_bags(proba)
+    for bag, vote in before.items():
+        proba[bag] = vote
+    return total

@@ -1,0 +1,251 @@
+"""The guarantees, solved for one of their arguments. Apart from the formulas, which do not need it.
+
+Every search evaluates the very function that :func:`steadyset.selection_stability` evaluates, so the answer
+reaches delta when it is put back, and its neighbour does not. Where a bound is not monotone in the unknown (the
+small-bag tail in the number of bags; a share of the rows, which is rounded, in their number) the answer is the
+smallest value from which on every larger one reaches delta: more never hurts. It is found from a monotone upper
+envelope, going down until the first value that fails.
+"""
+
+import bisect
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+from scipy.special import betainc
+
+from steadyset._base import validation
+from steadyset.guarantees._formulas import (
+    Coupling,
+    Resampling,
+    Setting,
+    Theorem,
+    check_setting,
+    exceeds_simplex,
+    least_held,
+    sharpest,
+)
+
+Unknown = Literal["epsilon", "bag_size", "n_samples", "n_bags"]
+
+SMALLEST_EPSILON = 2.0**-500  #: the answer where every epsilon above 0 reaches delta
+_LARGEST = 2**53  # whole numbers up to here are exact as floats
+
+
+class NoSolutionError(ValueError):
+    """No value of the unknown reaches delta."""
+
+
+def solve_stability(
+    unknown: Unknown,
+    *,
+    delta: float,
+    n_samples: int | None = None,
+    epsilon: float | None = None,
+    bag_size: float | None = None,
+    n_classes: int | None = None,
+    n_bags: int | None = None,
+    resampling: Resampling = "subbagging",
+    coupling: Coupling | None = None,
+    theorem: Theorem = "best",
+    sigma2: float | None = None,
+    n_dropped: int = 1,
+    any_rule: bool = False,
+) -> int | float:
+    """Find the value of one argument of :func:`selection_stability` that reaches `delta`.
+
+    Parameters
+    ----------
+    unknown : {"epsilon", "bag_size", "n_samples", "n_bags"}
+        The argument to solve for; leave it out below.
+    delta : float
+        The bound to reach, at least 0 and below 1.
+    n_samples, epsilon, bag_size, n_bags : int or float
+        As in :func:`selection_stability`; all but the unknown are needed, except `n_bags`, for which None is
+        the limit of infinitely many. With `n_samples` unknown, a float `bag_size` stays that share of the rows.
+    n_classes, resampling, coupling, theorem, sigma2, n_dropped, any_rule
+        As in :func:`selection_stability`.
+
+    Returns
+    -------
+    int or float
+        The smallest epsilon (a float: the next one below does not reach `delta`), the largest bag size, or the
+        smallest number of rows or bags. Put back, it reaches `delta`; one row or bag less, or a bag of one row
+        more, does not. Every larger epsilon, smaller bag and larger number of rows or bags reaches it too. Where
+        every epsilon reaches `delta` (a row is often enough in no bag at all) it is 2**-500.
+
+    Raises
+    ------
+    ValueError
+        Where no value reaches `delta`; the message says what is left.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/guarantees`.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> setting = dict(delta=0.05, n_samples=60_000, bag_size=0.5, epsilon=0.05, n_classes=10)
+    >>> ss.solve_stability("n_bags", **setting, theorem="paper")
+    967297
+    >>> [ss.solve_stability("n_bags", **setting, coupling=c) for c in ("any", "independent", "hash")]
+    [32728, 16364, 8183]
+    >>> ss.solve_stability("bag_size", delta=0, n_samples=60_000, epsilon=0.05)  # no row can matter
+    2448
+    """
+    validation.choice(unknown, "unknown", ("epsilon", "bag_size", "n_samples", "n_bags"))
+    delta = validation.delta(delta)
+    given = {"n_samples": n_samples, "epsilon": epsilon, "bag_size": bag_size, "n_bags": n_bags}
+    for name, value in given.items():
+        if name == unknown and value is not None:
+            raise ValueError(f"{name} must be left out when it is the unknown; got {value!r}.")
+        if name not in (unknown, "n_bags") and value is None:
+            raise ValueError(f"{name} must be given when the unknown is {unknown}; got None.")
+    # A stand-in for the unknown, with which everything else can be checked.
+    m = 1 if bag_size is None else bag_size
+    rows = _LARGEST if n_samples is None else n_samples
+    s = check_setting(
+        n_samples=rows,
+        epsilon=1.0 if epsilon is None else epsilon,
+        bag_size=m,
+        n_classes=n_classes,
+        n_bags=1 if unknown == "n_bags" else n_bags,
+        resampling=resampling,
+        coupling=coupling,
+        theorem=theorem,
+        sigma2=sigma2,
+        n_dropped=n_dropped,
+        any_rule=any_rule,
+    )
+
+    def reaches(setting: Setting) -> bool:
+        return sharpest(setting, theorem)[0] <= delta
+
+    if unknown == "epsilon":
+        answer: int | float | None = _least_epsilon(s, reaches)
+        best = replace(s, eps=1 / SMALLEST_EPSILON)
+    elif unknown == "bag_size":
+        most = s.n - s.k if resampling == "subbagging" else _LARGEST
+        fails = _first(lambda size: not reaches(replace(s, m=size)), 1, most)
+        answer = most if fails is None else fails - 1 or None
+        best = s
+    elif unknown == "n_samples":
+        answer = _least_samples(s, m, reaches)
+        best = s
+    else:
+        answer = _least_bags(s, theorem, delta)
+        best = replace(s, B=_LARGEST)
+    if answer is None:
+        value, where = sharpest(best, theorem)[0], _EXTREMES[unknown]
+        raise NoSolutionError(f"no {unknown} reaches delta={delta:g}: the bound is {value:.3g} even with {where}.")
+    return answer
+
+
+_EXTREMES = {
+    "epsilon": "the largest epsilon",
+    "bag_size": "bags of one row",
+    "n_samples": "2**53 rows (what is left is the noise of a finite number of bags)",
+    "n_bags": "2**53 bags (what is left is the influence of a row, which smaller bags or more rows bring down)",
+}
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int | None:
+    """Return the first whole number in [low, high] where a condition holds that, once true, stays true."""
+    step = 1
+    top = low
+    while not holds(top):  # doubling first: the answer is usually small beside `high`
+        if top == high:
+            return None
+        low, top, step = top + 1, min(top + step, high), 2 * step
+    while low < top:
+        middle = (low + top) // 2
+        low, top = (low, middle) if holds(middle) else (middle + 1, top)
+    return top
+
+
+def _least_epsilon(s: Setting, reaches: Callable[[Setting], bool]) -> float | None:
+    if reaches(replace(s, eps=SMALLEST_EPSILON)):
+        return SMALLEST_EPSILON
+    low = high = 1.0
+    while not reaches(replace(s, eps=high)):
+        low, high = high, 2 * high
+        if high > 1 / SMALLEST_EPSILON:
+            return None
+    while low == high or reaches(replace(s, eps=low)):
+        low, high = low / 2, low
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (low, middle) if reaches(replace(s, eps=middle)) else (middle, high)
+    return high
+
+
+def _least_samples(s: Setting, bag_size: Any, reaches: Callable[[Setting], bool]) -> int | None:
+    if isinstance(bag_size, numbers.Integral):
+        least = s.m + s.k if s.resampling == "subbagging" else 2
+        return _first(lambda n: reaches(replace(s, n=n)), int(least), _LARGEST)
+
+    def resolved(n: int) -> int:
+        return validation.resolve_bag_size(bag_size, n, s.resampling)
+
+    def works(n: int, m: float | None = None) -> bool:
+        m = resolved(n) if m is None else m
+        # k rows must be left outside a bag
+        return (s.resampling == "bootstrap" or n - m >= s.k) and reaches(replace(s, n=n, m=m))
+
+    def envelope(n: int) -> bool:
+        # No less than the rounded bag size, and with m = max(1, share n) every bound falls with n.
+        return works(n, max(1.0, bag_size * n * (1 + 2**-50)))
+
+    n = _first(envelope, 2, _LARGEST)
+    while n is not None and n > 2 and works(n - 1):
+        # Among the numbers of rows with one bag size the bounds fall, so the smallest such number decides.
+        m, last = resolved(n - 1), n - 1
+        first = bisect.bisect_left(range(last), m, lo=2, key=resolved)
+        n = _first(works, first, last)
+        if n != first:
+            break
+    return n
+
+
+def _least_bags(s: Setting, theorem: str, delta: float) -> int | None:
+    def falls(B: int) -> bool:
+        """Whether a theorem whose bound falls with B reaches delta."""
+        names = {"best": ["second-moment"] if s.k > 1 else ["paper", "second-moment"], "small-bags": []}
+        return any(sharpest(replace(s, B=B), name)[0] <= delta for name in names.get(theorem, [theorem]))
+
+    if theorem in ("best", "small-bags") and exceeds_simplex(s.eps):
+        return 1
+    B = _first(falls, 1, _LARGEST)
+    if theorem in ("paper", "second-moment") or s.coupling != "hash":
+        return B
+    envelope = _least_bags_envelope(s, delta)
+    starts = [b for b in (B, envelope) if b is not None]
+    if not starts:
+        return None
+    B = min(starts)
+    while B > 1 and sharpest(replace(s, B=B - 1), theorem)[0] <= delta:
+        # While ceil(hB) stays the same the tail grows with B, so every number down to the first with this
+        # ceil(hB) reaches delta too.
+        B = _first_with(s.eps, least_held(s.eps, B - 1))
+    return B
+
+
+def _least_bags_envelope(s: Setting, delta: float) -> int | None:
+    """Return a number of bags from which on the small-bag tail is at most delta, or None.
+
+    Among the B with ceil(hB) = t, P(Bin(B, p) >= t) = I_p(t, B-t+1) is largest at the last, B <= t/h. So it is
+    at most I_p(t, t/h-t+1), which falls with t when p < h (see the theory page, "The small-bag tail").
+    """
+    h, p = s.eps / math.sqrt(2), s.hit
+    if p >= h:
+        return None
+    held = _first(lambda t: bool(betainc(t, t / h - t + 1, p) <= delta), 1, _LARGEST)
+    return None if held is None or delta == 0 else _first_with(s.eps, held)
+
+
+def _first_with(eps: float, held: int) -> int:
+    """Return the smallest B with ceil(hB) = held, that is with hB > held - 1, exactly."""
+    a, b = eps.as_integer_ratio()
+    return math.isqrt(2 * ((held - 1) * b) ** 2 // (a * a)) + 1

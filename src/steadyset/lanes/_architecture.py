@@ -1,0 +1,156 @@
+"""From layers and the shape of the data to a native network, and one sentence for each way it cannot fit."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from steadyset import _native
+from steadyset._base.validation import real_number, shown, whole_number
+from steadyset.lanes._layers import AvgPool2d, Conv2d, Dropout, Flatten, Layer, Linear, MaxPool2d, ReLU, Tanh
+
+_KINDS = {
+    Conv2d: "conv",
+    MaxPool2d: "max_pool",
+    AvgPool2d: "avg_pool",
+    ReLU: "relu",
+    Tanh: "tanh",
+    Flatten: "flatten",
+    Dropout: "dropout",
+    Linear: "linear",
+}
+DEFAULT_LAYERS: tuple[Layer, ...] = (Linear(64), ReLU(), Linear())
+_LARGEST = 2**31 - 1
+
+#: (kind, size, kernel height, kernel width, padding, rate), as native/lanes/network.hpp reads it.
+Spec = tuple[str, int, int, int, int, float]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network that fits: what the native code needs, and the name and shape of each parameter in PyTorch's order."""
+
+    input_shape: tuple[int, int, int]
+    specs: tuple[Spec, ...]
+    parameters: tuple[tuple[str, tuple[int, ...]], ...]
+
+    def network(self) -> _native.LanesNetwork:
+        """Return the native network."""
+        return _native.LanesNetwork.make(*self.input_shape, list(self.specs))
+
+
+def checked_layers(layers: Any) -> tuple[Layer, ...]:
+    """Return the layers as a tuple; None stands for one hidden layer of 64."""
+    allowed = "a sequence of layers from steadyset.lanes"
+    if layers is None:
+        return DEFAULT_LAYERS
+    if not isinstance(layers, Iterable):
+        raise TypeError(f"layers must be {allowed}; got {shown(layers)}.")
+    result = tuple(layers)
+    for i, layer in enumerate(result):
+        if type(layer) not in _KINDS:
+            raise TypeError(f"layers must be {allowed}; got {shown(layer)} at position {i}.")
+    if not result or not isinstance(result[-1], Linear):
+        came = "no layers" if not result else shown(result[-1])
+        raise ValueError(f"layers must end with Linear(), whose outputs are the classes; got {came}.")
+    return result
+
+
+def plan(layers: Any, row_shape: tuple[int, ...], n_classes: int) -> Plan:
+    """Return the plan of a network for rows of this shape: (features,), (H, W) or (C, H, W)."""
+    chain = checked_layers(layers)
+    shape = (1, *row_shape) if len(row_shape) == 2 else tuple(row_shape)
+    input_shape = (shape[0], 1, 1) if len(shape) == 1 else (shape[0], shape[1], shape[2])
+    specs: list[Spec] = []
+    parameters: list[tuple[str, tuple[int, ...]]] = []
+    for i, layer in enumerate(chain):
+        spec, new, out = _fit(layer, f"layers[{i}]", shape, n_classes if i == len(chain) - 1 else None)
+        if math.prod(out) > _LARGEST or sum(math.prod(s) for s in new) > _LARGEST:
+            raise ValueError(f"layers[{i}] must have fewer than 2^31 values and parameters; got {shown(layer)}.")
+        specs.append(spec)
+        parameters += [(f"{i}.{name}", s) for name, s in zip(("weight", "bias"), new, strict=False)]
+        shape = out
+    return Plan(input_shape, tuple(specs), tuple(parameters))
+
+
+def _fit(
+    layer: Layer, name: str, shape: tuple[int, ...], n_classes: int | None
+) -> tuple[Spec, list[tuple[int, ...]], tuple[int, ...]]:
+    """Return the layer's spec, the shapes of its parameters and of its output."""
+    kind = _KINDS[type(layer)]
+    if isinstance(layer, Linear):
+        outputs = _outputs(layer, name, n_classes)
+        if len(shape) != 1:
+            raise ValueError(
+                f"{name} must come after Flatten(), because it takes flat rows; got rows of shape {shape}."
+            )
+        return (kind, outputs, 0, 0, 0, 0.0), [(outputs, shape[0]), (outputs,)], (outputs,)
+    if isinstance(layer, Conv2d):
+        return _fit_conv(layer, name, _image(shape, name, layer))
+    if isinstance(layer, MaxPool2d | AvgPool2d):
+        channels, height, width = _image(shape, name, layer)
+        side = _count(layer.kernel_size, f"kernel_size of {name}")
+        if side > min(height, width):
+            raise ValueError(
+                f"kernel_size of {name} must be at most {min(height, width)}, the smaller side of its "
+                f"{height} x {width} input; got {side}."
+            )
+        return (kind, side, 0, 0, 0, 0.0), [], (channels, height // side, width // side)
+    if isinstance(layer, Dropout):
+        rate = real_number(layer.p, f"p of {name}", "a number that is at least 0 and below 1")
+        if not 0 <= rate < 1:
+            raise ValueError(f"p of {name} must be a number that is at least 0 and below 1; got {shown(layer.p)}.")
+        return (kind, 0, 0, 0, 0, rate), [], shape
+    out = (math.prod(shape),) if isinstance(layer, Flatten) else shape
+    return (kind, 0, 0, 0, 0, 0.0), [], out
+
+
+def _fit_conv(
+    layer: Conv2d, name: str, shape: tuple[int, int, int]
+) -> tuple[Spec, list[tuple[int, ...]], tuple[int, ...]]:
+    channels, height, width = shape
+    outputs = _count(layer.out_channels, f"out_channels of {name}")
+    sides = layer.kernel_size if isinstance(layer.kernel_size, tuple | list) else (layer.kernel_size, layer.kernel_size)
+    if len(sides) != 2:
+        raise ValueError(f"kernel_size of {name} must be a number or a pair; got {shown(layer.kernel_size)}.")
+    tall, wide = (_count(side, f"kernel_size of {name}") for side in sides)
+    padding = whole_number(layer.padding, f"padding of {name}", "a whole number that is at least 0")
+    if not 0 <= padding <= _LARGEST // 8:
+        raise ValueError(f"padding of {name} must be a whole number that is at least 0; got {shown(layer.padding)}.")
+    if tall > height + 2 * padding or wide > width + 2 * padding:
+        raise ValueError(
+            f"kernel_size of {name} must be at most its padded input, {height + 2 * padding} x {width + 2 * padding}; "
+            f"got {tall} x {wide}."
+        )
+    out = (outputs, height + 2 * padding - tall + 1, width + 2 * padding - wide + 1)
+    return ("conv", outputs, tall, wide, padding, 0.0), [(outputs, channels, tall, wide), (outputs,)], out
+
+
+def _image(shape: tuple[int, ...], name: str, layer: Layer) -> tuple[int, int, int]:
+    if len(shape) != 3:
+        raise ValueError(
+            f"{name} must take images, X of shape (n, H, W) or (n, C, H, W); "
+            f"got flat rows of {shape[0]} values before {shown(layer)}."
+        )
+    return shape[0], shape[1], shape[2]
+
+
+def _outputs(layer: Linear, name: str, n_classes: int | None) -> int:
+    if layer.out_features is None:
+        if n_classes is None:
+            raise ValueError(
+                f"out_features of {name} must be a number, because only the last layer's is known; got None."
+            )
+        return n_classes
+    outputs = _count(layer.out_features, f"out_features of {name}")
+    if n_classes is not None and outputs != n_classes:
+        raise ValueError(f"out_features of {name} must be None or {n_classes}, the number of classes; got {outputs}.")
+    return outputs
+
+
+def _count(value: Any, name: str) -> int:
+    allowed = "a whole number that is at least 1"
+    number = whole_number(value, name, allowed)
+    if not 1 <= number <= _LARGEST:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number

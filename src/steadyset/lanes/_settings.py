@@ -1,0 +1,94 @@
+"""How a network is trained: the estimator's parameters, checked, as the native code takes them."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from steadyset._base.validation import real_number, shown, whole_number
+
+SCALES = (None, "minus_one_one", "standard")
+
+
+def recipe(net: Any, is_uint8: bool) -> dict[str, Any]:
+    """Return the native recipe of an estimator for data of this kind."""
+    epochs = count(net.epochs, "epochs")
+    if net.optimizer not in ("sgd", "adam"):
+        raise ValueError(f'optimizer must be "sgd" or "adam"; got {shown(net.optimizer)}.')
+    if not isinstance(net.nesterov, bool | np.bool_):
+        raise TypeError(f"nesterov must be True or False; got {shown(net.nesterov)}.")
+    momentum = _number(net.momentum, "momentum", below_one=True)
+    if net.nesterov and (momentum == 0 or net.optimizer != "sgd"):
+        raise ValueError(
+            f'nesterov needs optimizer="sgd" and a momentum above 0; got {net.optimizer!r} and {momentum:g}.'
+        )
+    rate = _number(net.learning_rate, "learning_rate")
+    scale, shift = affine(net.scale, is_uint8)
+    return {
+        "batch_size": count(net.batch_size, "batch_size"),
+        "rates": [rate * factor for factor in factors(net.schedule, epochs)],
+        "optimizer": net.optimizer,
+        "momentum": momentum,
+        "weight_decay": _number(net.weight_decay, "weight_decay"),
+        "nesterov": bool(net.nesterov),
+        "beta1": 0.9,
+        "beta2": 0.999,
+        "epsilon": 1e-8,
+        "standard": net.scale == "standard",
+        "scale": scale,
+        "shift": shift,
+    }
+
+
+def affine(scale: Any, is_uint8: bool) -> tuple[float, float]:
+    """Return (a, b) of the map a x + b that `scale` stands for; "standard" has its own statistics instead."""
+    if not (scale is None or (isinstance(scale, str) and scale in SCALES)):
+        raise ValueError(f'scale must be None, "minus_one_one" or "standard"; got {shown(scale)}.')
+    if scale == "minus_one_one":
+        return (2 / 255, -1.0) if is_uint8 else (2.0, -1.0)
+    return 1.0, 0.0
+
+
+def factors(schedule: Any, epochs: int) -> list[float]:
+    """Return what the learning rate is multiplied by in each epoch."""
+    if schedule is None:
+        return [1.0] * epochs
+    if isinstance(schedule, str):
+        if schedule == "cosine":
+            return [(1 + math.cos(math.pi * epoch / epochs)) / 2 for epoch in range(epochs)]
+        if schedule == "linear":
+            return [1 - epoch / epochs for epoch in range(epochs)]
+    allowed = f'None, "cosine", "linear" or {epochs} numbers, one for each epoch'
+    if isinstance(schedule, str) or not isinstance(schedule, Iterable):
+        raise ValueError(f"schedule must be {allowed}; got {shown(schedule)}.")
+    numbers = [_number(value, "schedule") for value in schedule]
+    if len(numbers) != epochs:
+        raise ValueError(f"schedule must be {allowed}; got {len(numbers)} numbers.")
+    return numbers
+
+
+def count(value: Any, name: str) -> int:
+    """Return `value` as an int from 1 to 2^31 - 1."""
+    allowed = "a whole number that is at least 1"
+    number = whole_number(value, name, allowed)
+    if not 1 <= number < 2**31:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def seed(value: Any, name: str) -> int:
+    """Return a seed of 64 bits."""
+    allowed = "a whole number from 0 to 2^64 - 1"
+    number = whole_number(value, name, allowed)
+    if not 0 <= number < 2**64:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number
+
+
+def _number(value: Any, name: str, below_one: bool = False) -> float:
+    allowed = "a number that is at least 0 and below 1" if below_one else "a finite number that is at least 0"
+    number = real_number(value, name, allowed)
+    if not (0 <= number < (1 if below_one else math.inf)):
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return number

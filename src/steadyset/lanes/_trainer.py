@@ -1,0 +1,170 @@
+"""Groups of bags over threads: the native code trains four models at a time, a group is sixteen."""
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from steadyset import _native
+from steadyset._base.validation import shown
+
+#: Models that the native code trains together, and bags of one group.
+TOGETHER, GROUP = 4, 16
+
+_POLL_SECONDS = 0.1  # how long Ctrl-C may wait, and how often progress is looked at
+
+Progress = Callable[[tuple[int, ...], int, int], object]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Models of one group, one row each."""
+
+    parameters: NDArray[np.float32]
+    losses: NDArray[np.float32]
+    center: NDArray[np.float32] | None
+    deviation: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True)
+class _Quartet:
+    numbers: tuple[int, ...]
+    seeds: tuple[int, ...]
+    watch: _native.LanesWatch
+    future: "Future[dict[str, Any]]"
+
+
+def train_groups(
+    network: _native.LanesNetwork,
+    x: NDArray[Any],
+    labels: NDArray[np.int32],
+    bags: Any,
+    seeds: Sequence[int],
+    recipe: dict[str, Any],
+    n_jobs: int | None,
+    progress: Progress | None,
+    weights: NDArray[np.float32] | None = None,
+) -> Iterator[tuple[tuple[int, ...], Trained]]:
+    """Train all bags and yield them in order, sixteen at a time; the caller's thread only waits, so Ctrl-C is heard."""
+    names = getattr(bags, "bag_numbers", range(len(seeds)))  # of some of the bags, their numbers among all
+    threads = effective_n_jobs(n_jobs)
+    epochs = len(recipe["rates"])
+    parts = [range(first, min(first + TOGETHER, len(seeds))) for first in range(0, len(seeds), TOGETHER)]
+    ahead = (
+        max(GROUP // TOGETHER, threads) + threads
+    )  # no thread waits for the caller, and finished groups do not pile up
+    running: deque[_Quartet] = deque()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="steadyset-lanes")
+
+    def submit(part: range) -> None:
+        watch = _native.LanesWatch()
+        rows = [bag_rows(bags[b], names[b], len(x)) for b in part]
+        chosen = tuple(seeds[b] for b in part)
+        future = pool.submit(network.train, x, labels, rows, list(chosen), recipe, watch, weights=weights)
+        running.append(_Quartet(tuple(part), chosen, watch, future))
+
+    try:
+        waiting = iter(parts)
+        for first in range(0, len(parts), GROUP // TOGETHER):
+            group = parts[first : first + GROUP // TOGETHER]
+            numbers = tuple(b for part in group for b in part)
+            done: list[dict[str, Any]] = []
+            shown_epochs = 0
+            while len(done) < len(group):
+                while len(running) < ahead and (part := next(waiting, None)) is not None:
+                    submit(part)
+                wait([running[0].future], timeout=_POLL_SECONDS)
+                rest = list(running)[: len(group) - len(done)]
+                finished = min((quartet.watch.epochs for quartet in rest), default=epochs)
+                if progress is not None and finished > shown_epochs:
+                    shown_epochs = finished
+                    progress(numbers, finished, epochs)
+                if running[0].future.done():
+                    done.append(_result(running.popleft(), names, recipe))
+            yield numbers, _joined(done)
+    finally:
+        for quartet in running:
+            quartet.watch.stop()
+            quartet.future.cancel()
+        with contextlib.suppress(KeyboardInterrupt):
+            pool.shutdown(wait=True)
+
+
+def bag_rows(bag: Any, number: int, n: int) -> NDArray[np.int64]:
+    """Return the rows of one bag, checked."""
+    rows = np.asarray(bag)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
+        raise ValueError(f"bag {number} must hold at least one row number; got {shown(bag)}.")
+    if rows.min() < 0 or rows.max() >= n:
+        raise ValueError(f"bag {number} must hold row numbers from 0 to {n - 1}; got {rows.min()} to {rows.max()}.")
+    return np.ascontiguousarray(rows, dtype=np.int64)
+
+
+def _result(quartet: _Quartet, names: Sequence[int], recipe: dict[str, Any]) -> dict[str, Any]:
+    result = quartet.future.result()
+    if result["diverged"] is not None:
+        position, step = result["diverged"]
+        bag = names[quartet.numbers[position]]
+        raise FloatingPointError(
+            f"training of bag {bag} (seed {quartet.seeds[position]}) diverged, its loss is not "
+            f"finite at step {step}: a smaller learning_rate than {max(recipe['rates']):g} or another scale of X "
+            "may help."
+        )
+    return result
+
+
+def _joined(results: list[dict[str, Any]]) -> Trained:
+    def rows(name: str) -> NDArray[np.float32]:
+        return np.concatenate([result[name] for result in results])
+
+    standard = results[0]["center"].size > 0
+    return Trained(
+        rows("parameters"), rows("losses"), rows("center") if standard else None, rows("scale") if standard else None
+    )
+
+
+def predict_many(
+    network: _native.LanesNetwork,
+    trained: Trained,
+    x: NDArray[Any],
+    affine: tuple[float, float],
+    n_jobs: int | None = None,
+    rows_at_once: int = 2048,
+) -> NDArray[np.float64]:
+    """Return the probabilities of every model for every row: (models, rows, classes)."""
+    models = len(trained.parameters)
+    out = np.empty((models, len(x), network.n_classes))
+    watch = _native.LanesWatch()
+
+    def run(first: int) -> None:
+        part = slice(first, first + TOGETHER)
+        center = None if trained.center is None else trained.center[part]
+        deviation = None if trained.deviation is None else trained.deviation[part]
+        for row in range(0, len(x), rows_at_once):
+            rows = x[row : row + rows_at_once]
+            network.predict(rows, trained.parameters[part], center, deviation, *affine, out[part], row, watch)
+
+    starts = range(0, models, TOGETHER)
+    threads = min(effective_n_jobs(n_jobs), len(starts))
+    if threads <= 1:
+        for first in starts:
+            run(first)
+        return out
+    with ThreadPoolExecutor(threads, thread_name_prefix="steadyset-lanes") as pool:
+        try:
+            futures = [pool.submit(run, first) for first in starts]
+            while wait(futures, timeout=_POLL_SECONDS).not_done:
+                pass
+        except BaseException:
+            watch.stop()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    for future in futures:
+        future.result()
+    return out

@@ -1,0 +1,278 @@
+"""The numbers of the Fashion-MNIST experiment, from what its networks predict."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset.audit import Certificates, StabilityAudit, audit_bags, certify
+from steadyset.bags import BagPredictions
+from steadyset.ensemble import audit_models
+from steadyset.guarantees import selection_stability, solve_stability
+from steadyset.metrics import set_report, superfluous_inflation
+from steadyset.paper.fashion_mnist import _printed as printed
+from steadyset.paper.fashion_mnist._networks import Predictions
+from steadyset.plot import compute_epsilon_tradeoff
+from steadyset.selection import NDC, SVBOP, Argmax, InflatedArgmax, MassThreshold, Rule, TopK
+
+#: So many test points, drawn at random, are certified.
+CERTIFIED = 1000
+
+
+def rules(epsilon: float) -> dict[str, Rule]:
+    """Return the paper's seven rules, by the names used in every table."""
+    return {
+        "argmax": Argmax(),
+        "inflated argmax": InflatedArgmax(epsilon),
+        "top 2": TopK(2),
+        "mass threshold 0.8": MassThreshold(0.8),
+        "NDC F1": NDC(),
+        "SVBOP u65": SVBOP("u65"),
+        "SVBOP u80": SVBOP("u80"),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Everything that the tables, claims and figures are made of."""
+
+    epsilon: float
+    y_test: NDArray[np.intp]
+    proba: Mapping[str, NDArray[np.float64]]  # by algorithm: the first base fit, and the mean over bags
+    base: NDArray[np.float64]
+    sampled: Mapping[tuple[str, str], StabilityAudit]  # by rule and algorithm, over the rows that were drawn
+    independent: Mapping[str, StabilityAudit]  # by rule: base fits with a seed of their own
+    complete: Mapping[str, StabilityAudit]  # by rule: subbagged, over all rows
+    equal: Mapping[
+        str, StabilityAudit
+    ]  # by rule: subbagged, the same number of bags in every model, over the drawn rows
+    certificates: Certificates
+
+
+def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_jobs: int | None) -> Findings:
+    """Audit, and certify, what was trained."""
+    bags, rows = predictions.bags, predictions.rows
+    pair: dict[str, Rule] = {"argmax": Argmax(), "inflated argmax": InflatedArgmax(epsilon)}
+    n = bags.bags.n_samples
+    sampled, independent, complete, equal = {}, {}, {}, {}
+    for name, rule in pair.items():
+        words = "Fits without each of the drawn rows, with the seed of the fit on all rows."
+        sampled[name, "base"] = audit_models(predictions.base[0], predictions.left_out, rule, rows, n, words)
+        sampled[name, "subbagged"] = audit_bags(bags, rule, left_out=rows, n_jobs=n_jobs)
+        complete[name] = audit_bags(bags, rule, n_jobs=n_jobs)
+        equal[name] = audit_bags(bags, rule, left_out=rows, averaging="equal", random_state=0, n_jobs=n_jobs)
+        if predictions.left_out_independent is not None:
+            models = predictions.left_out_independent
+            words = f"Fits without each of the first {len(models)} of the drawn rows, each with a seed of its own."
+            independent[name] = audit_models(predictions.base[0], models, rule, rows[: len(models)], n, words)
+    return Findings(
+        epsilon,
+        y_test,
+        {"base": predictions.base[0], "subbagged": bags.mean()},
+        predictions.base,
+        sampled,
+        independent,
+        complete,
+        equal,
+        certify(_some_points(bags), pair["inflated argmax"]),
+    )
+
+
+def _some_points(predictions: BagPredictions) -> BagPredictions:
+    """Return the predictions at points drawn at random: Theorem 6 looks at every row for each."""
+    if predictions.n_points <= CERTIFIED:
+        return predictions
+    chosen = np.sort(np.random.default_rng(0).choice(predictions.n_points, CERTIFIED, replace=False))
+    return BagPredictions(predictions.proba[:, chosen], predictions.bags, predictions.classes)
+
+
+def main_table(found: Findings) -> list[dict[str, Any]]:
+    """Return the four rows of the first table."""
+    rows = []
+    for (rule, algorithm), theirs in printed.MAIN.items():
+        ours = _measured(found, rule, algorithm)
+        audit = found.sampled[rule, algorithm]
+        row: dict[str, Any] = {"rule": rule, "algorithm": algorithm}
+        row |= {name: compared(ours[name], theirs[name]) for name in ("correct_single", "set_size")}
+        row["max_instability"] = compared((audit.max_instability, math.nan), theirs["max_instability"])
+        if algorithm == "subbagged":
+            row["max_instability_all_rows"] = found.complete[rule].max_instability
+        elif rule in found.independent:
+            row["max_instability_independent_seeds"] = found.independent[rule].max_instability
+        rows.append(row)
+    return rows
+
+
+def extended_table(found: Findings) -> list[dict[str, Any]]:
+    """Return the fourteen rows of the extended table."""
+    rows = []
+    for (rule, algorithm), theirs in printed.EXTENDED.items():
+        ours = _measured(found, rule, algorithm)
+        row: dict[str, Any] = {"rule": rule, "algorithm": algorithm}
+        for name, value in zip(printed.COLUMNS, theirs, strict=True):
+            row[name] = None if value is None else compared(ours[name], (value, None))
+        if row["superfluous_inflation"] is not None:
+            row["superfluous_inflation"]["standard_error_by_the_papers_formula"] = _papers_error(found, rule, algorithm)
+        rows.append(row)
+    return rows
+
+
+def _measured(found: Findings, rule: str, algorithm: str) -> dict[str, tuple[float, float]]:
+    report = set_report(found.y_test, {rule: rules(found.epsilon)[rule]}, found.proba[algorithm])
+    values = dict(zip(report.columns, report.rows[0], strict=True))
+    values["set_size"] = values.pop("size")
+    return {name: (float(values[name]), values[name].standard_error) for name in printed.COLUMNS}
+
+
+def _papers_error(found: Findings, rule: str, algorithm: str) -> float | None:
+    proba = found.proba[algorithm]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # undefined where no set has two labels: null in the record
+        value = superfluous_inflation(found.y_test, rules(found.epsilon)[rule](proba), proba, standard_error="paper")
+    return number(value.standard_error)
+
+
+def number(value: float) -> float | None:
+    """Return a float that JSON can hold: NaN is null."""
+    return float(value) if math.isfinite(value) else None
+
+
+def compared(ours: tuple[float, float], theirs: tuple[float, float | None]) -> dict[str, float | None]:
+    """Return our value beside the paper's, the difference also in standard errors of ours."""
+    (value, error), (paper, paper_error) = ours, theirs
+    difference = value - paper
+    return {
+        "value": number(value),
+        "standard_error": number(error),
+        "paper": paper,
+        "paper_standard_error": paper_error,
+        "difference": number(difference),
+        "difference_in_standard_errors": number(difference / error) if error and error > 0 else None,
+    }
+
+
+def base_spread(found: Findings) -> dict[str, Any]:
+    """Return what the seed alone does to a base fit: mean and standard deviation over the fits."""
+    table: dict[str, Any] = {"n_fits": len(found.base), "rules": {}}
+    for rule, select in rules(found.epsilon).items():
+        reports = [set_report(found.y_test, {rule: select}, proba) for proba in found.base]
+        theirs = dict(zip(printed.COLUMNS, printed.EXTENDED[rule, "base"], strict=True))
+        entry: dict[str, Any] = {}
+        for name in printed.COLUMNS:
+            column = reports[0].columns.index("size" if name == "set_size" else name)
+            values = np.array([float(report.rows[0][column]) for report in reports])
+            if np.isnan(values).all():
+                entry[name] = None
+                continue
+            deviation = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+            paper = theirs[name]
+            away = math.nan if paper is None or not deviation > 0 else (paper - float(values.mean())) / deviation
+            entry[name] = {
+                "mean": float(values.mean()),
+                "standard_deviation": number(deviation),
+                "least": float(values.min()),
+                "most": float(values.max()),
+                "paper": paper,
+                "paper_in_standard_deviations_from_the_mean": number(away),
+            }
+        table["rules"][rule] = entry
+    return table
+
+
+def instability(found: Findings) -> list[dict[str, Any]]:
+    """Return what each audit found."""
+    rows = []
+    for (rule, algorithm), audit in found.sampled.items():
+        how = "bags reused" if algorithm == "subbagged" else "refits with the seed of the fit on all rows"
+        rows.append({"rule": rule, "algorithm": algorithm, "audit": how, **_audited(audit)})
+    for rule, audit in found.independent.items():
+        rows.append({"rule": rule, "algorithm": "base", "audit": "refits, each with its own seed", **_audited(audit)})
+    for rule, audit in found.complete.items():
+        rows.append({"rule": rule, "algorithm": "subbagged", "audit": "bags reused", **_audited(audit)})
+    for rule, audit in found.equal.items():
+        how = "bags reused, the same number in every model"
+        rows.append({"rule": rule, "algorithm": "subbagged", "audit": how, **_audited(audit)})
+    return rows
+
+
+def _audited(audit: StabilityAudit) -> dict[str, Any]:
+    upper = audit.interval(0.95, side="upper", simultaneous=True)[1]
+    return {
+        "rows_left_out": audit.n_units,
+        "points": audit.n_points,
+        "max_instability": audit.max_instability,
+        "max_instability_upper_95": float(upper.max()),
+        "mean_instability": float(audit.instability.mean()),
+        "points_ever_in_conflict": int((audit.instability > 0).sum()),
+        "points_above_one_half": int((audit.instability > 0.5).sum()),
+        "conflicting_pairs": int(np.rint(audit.instability * audit.n_units).sum()),
+        "pairs": audit.n_units * audit.n_points,
+        "mean_jaccard": float(audit.jaccard.mean()),
+    }
+
+
+def promises(found: Findings, n: int, n_bags: int, bag_size: int, n_classes: int) -> dict[str, Any]:
+    """Return what is proved, beside what was observed."""
+    setting: dict[str, Any] = {
+        "n_samples": n,
+        "epsilon": found.epsilon,
+        "bag_size": bag_size,
+        "n_classes": n_classes,
+    }
+    limit = selection_stability(**setting, theorem="paper")
+    paper_finite = selection_stability(**setting, n_bags=n_bags, theorem="paper")
+    best = selection_stability(**setting, n_bags=n_bags)
+    proved = found.certificates
+    unsafe = proved.unsafe_rows
+    return {
+        "infinitely_many_bags": {"delta": limit.delta, "theorem": limit.theorem, "paper": printed.GUARANTEE},
+        "these_bags": {"delta": best.delta, "vacuous": best.vacuous, "theorem": best.theorem, "words": str(best)},
+        "these_bags_by_the_paper": {"delta": paper_finite.delta, "vacuous": paper_finite.vacuous},
+        "bags_that_reach_delta": {f"{delta:g}": _bags_for(delta, setting) for delta in (0.05, 0.1)},
+        "observed_max_instability_all_rows": found.complete["inflated argmax"].max_instability,
+        "certificates": {
+            "points": proved.n_points,
+            "alpha": proved.alpha,
+            "no_row_conflicts": float((proved.bound == 0).mean()),
+            "vacuous": float((proved.bound >= 1).mean()),
+            "median_bound": float(np.median(proved.bound)),
+            "no_row_conflicts_at_all_points_at_once": float((proved.simultaneous_bound == 0).mean()),
+            "theorem_6_no_row_conflicts": None if unsafe is None else float((unsafe == 0).mean()),
+            "theorem_6_rows_cleared": None if unsafe is None else float(1 - unsafe.mean() / n),
+            "words": proved.summary(),
+        },
+    }
+
+
+def _bags_for(delta: float, setting: Mapping[str, Any]) -> int | None:
+    try:
+        return int(solve_stability("n_bags", delta=delta, **setting))
+    except ValueError:  # no number of bags reaches it: what is left is the influence of a row
+        return None
+
+
+def epsilon_grid(audit: StabilityAudit) -> list[float]:
+    """Return where the trade-off over epsilon is looked at."""
+    grid: list[float] = np.geomspace(max(audit.epsilon_floor, 1e-3), 0.5, 60).tolist()
+    return grid
+
+
+def tradeoff(found: Findings) -> dict[str, Any]:
+    """Return the subbagged inflated argmax over epsilon: accuracy, size and instability over all rows."""
+    audit = found.complete["argmax"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pairs within rounding of a grid point: the curve does not show one pair
+        curve = compute_epsilon_tradeoff(
+            found.proba["subbagged"], found.y_test, audit=audit, epsilons=epsilon_grid(audit)
+        )
+    assert curve.instability is not None
+    return {
+        "epsilon": curve.epsilons.tolist(),
+        "set_size": curve.set_size.tolist(),
+        "correct_single": curve.correct_single.tolist(),
+        "max_instability": [number(value) for value in curve.instability],
+    }

@@ -1,0 +1,1 @@
+"""What several test files share: oracles, grids of inputs, strategies, browsers and processes."""
