@@ -251,7 +251,7 @@ def test_progress_reaches_the_total():
 MADE = predictions(np.random.default_rng(0), n=10, n_bags=20, n_points=4)
 BAD = {
     "not predictions": (lambda: ss.audit_bags(np.ones(3), ss.Argmax()), "must be a steadyset.BagPredictions"),
-    "no rule": (lambda: ss.audit_bags(MADE, 0.05), "rule must be a selection rule or a callable; got 0.05"),
+    "no rule": (lambda: ss.audit_bags(MADE, 0.05), "rule must be a rule object or a callable; got 0.05"),
     "shape": (lambda: ss.audit_bags(MADE, lambda p: p.argmax(axis=1)), r"bool array of the shape .* got dtype int64"),
     "columns": (lambda: ss.audit_bags(MADE, lambda p: p[:, :2] > 0), r"got dtype bool and shape \(4, 2\)"),
     "empty": (lambda: ss.audit_bags(MADE, lambda p: p > 2), "at least one label for every point; got an empty set at"),

@@ -174,7 +174,7 @@ BAD = {
     ),
     "rule": (
         lambda: ss.audit_refit(FITTED, X, LABELS, POINTS, "argmax"),
-        "rule must be a selection rule or a callable",
+        "rule must be a rule object or a callable",
     ),
     "share": (lambda: FITTED.fit_until(X, LABELS, POINTS, share=0), "share must be a number above 0 and at most 1"),
     "adopted": (

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import steadyset as ss
-from steadyset.guarantees._formulas import Setting, paper, second_moment, small_bags
+from steadyset.guarantees._formulas import paper, second_moment, small_bags
+from steadyset.guarantees._setting import Setting
 from steadyset.guarantees._solver import NoSolutionError
 
 

@@ -15,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 
 import steadyset as ss
 from helpers import report_cases as cases
-from steadyset.reporting import Report
 
 FOUND, TRUTH = cases.predictions()
 
@@ -95,7 +94,7 @@ def test_adopted_bags_are_audited_and_never_certified():
     X, y = load_iris(return_X_y=True)
     forest = RandomForestClassifier(30, random_state=0).fit(X, y)
     made = ss.report(ss.StableClassifier.from_fitted(forest), X, y)
-    assert made.numbers["guarantee"].startswith("No guarantee: the bags were adopted")
+    assert made.numbers["guarantee"].startswith("No guarantee: bags must be drawn by steadyset.draw_bags")
     assert made.numbers["certificates"].startswith("No certificates: the bags were adopted")
     assert "never certified" in body(made.html)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base.validation import bool_mask, real_number, shown
+from steadyset._base.validation import bool_mask, shown
 
 
 def sample_sets(sets: Any, name: str = "sets") -> NDArray[np.bool_]:
@@ -108,15 +108,6 @@ def same_shape(array: NDArray[Any], name: str, shape: tuple[int, ...], as_what: 
     """Reject an array of another shape."""
     if array.shape != shape:
         raise ValueError(f"{name} must have the shape of {as_what}, {shape}; got {array.shape}.")
-
-
-def share(value: Any, name: str) -> float:
-    """Return a float from 0 to 1."""
-    allowed = "a number from 0 to 1"
-    number = real_number(value, name, allowed)
-    if not 0 <= number <= 1:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
 
 
 def instabilities(values: Any) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ import math
 import numbers
 import operator
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,6 +28,9 @@ _KINDS: dict[Any, int] = {
     }.items()
 }
 _BFLOAT16 = 3
+
+# Whole numbers up to here are exact as floats, and so are the formulas that take them.
+_LARGEST = 2**53
 
 #: How far the sum of a row of probabilities may lie from 1, by the width of its numbers in bits.
 SUM_SLACK = {64: 1e-6, 32: 1e-4, 16: 5e-2}
@@ -147,23 +150,6 @@ def real_number(value: Any, name: str, allowed: str) -> float:
     return float(value)
 
 
-def epsilon(value: Any) -> float:
-    """Return epsilon as a float that is at least 0."""
-    allowed = "a number that is at least 0"
-    number = real_number(value, "epsilon", allowed)
-    if not number >= 0:
-        raise ValueError(f"epsilon must be {allowed}; got {shown(value)}.")
-    return number
-
-
-def label_count(value: Any, name: str = "n_classes") -> int:
-    """Return a number of labels as an int that is at least 1."""
-    number = whole_number(value, name, "a whole number that is at least 1")
-    if number < 1:
-        raise ValueError(f"{name} must be a whole number that is at least 1; got {shown(value)}.")
-    return number
-
-
 def whole_number(value: Any, name: str, allowed: str) -> int:
     """Return `value` as an int; bool and floats are refused."""
     if isinstance(value, bool | np.bool_):
@@ -174,35 +160,83 @@ def whole_number(value: Any, name: str, allowed: str) -> int:
         raise TypeError(f"{name} must be {allowed}; got {shown(value)}.") from None
 
 
-def top_k(value: Any, n_labels: int | None = None) -> int:
-    """Return k as an int between 1 and the number of labels."""
-    allowed = (
-        "a whole number that is at least 1"
-        if n_labels is None
-        else f"a whole number from 1 to {n_labels}, the number of labels"
-    )
-    number = whole_number(value, "k", allowed)
-    if number < 1 or (n_labels is not None and number > n_labels):
-        raise ValueError(f"k must be {allowed}; got {shown(value)}.")
-    return number
+def number(value: Any, name: str, allowed: str, holds: Callable[[float], bool]) -> float:
+    """Return `value` as a float for which `holds`, as `allowed` says in words."""
+    checked = real_number(value, name, allowed)
+    if not holds(checked):
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return checked
+
+
+def whole(value: Any, name: str, allowed: str, least: int, most: float = math.inf) -> int:
+    """Return `value` as an int from `least` to `most`, as `allowed` says in words."""
+    checked = whole_number(value, name, allowed)
+    if not least <= checked <= most:
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+    return checked
+
+
+def epsilon(value: Any) -> float:
+    """Return epsilon as a float that is at least 0."""
+    return number(value, "epsilon", "a number that is at least 0", lambda x: x >= 0)
 
 
 def tau(value: Any) -> float:
     """Return the mass threshold as a float in (0, 1]."""
-    allowed = "a number above 0 and at most 1"
-    number = real_number(value, "tau", allowed)
-    if not 0 < number <= 1:
-        raise ValueError(f"tau must be {allowed}; got {shown(value)}.")
-    return number
+    return number(value, "tau", "a number above 0 and at most 1", lambda x: 0 < x <= 1)
 
 
 def beta(value: Any) -> float:
     """Return beta of the F-measure as a finite float that is at least 0."""
-    allowed = "a finite number that is at least 0"
-    number = real_number(value, "beta", allowed)
-    if not 0 <= number < math.inf:
-        raise ValueError(f"beta must be {allowed}; got {shown(value)}.")
-    return number
+    return number(value, "beta", "a finite number that is at least 0", lambda x: 0 <= x < math.inf)
+
+
+def positive(value: Any, name: str) -> float:
+    """Return a finite float above 0."""
+    return number(value, name, "a finite number above 0", lambda x: 0 < x < math.inf)
+
+
+def share(value: Any, name: str) -> float:
+    """Return a float from 0 to 1."""
+    return number(value, name, "a number from 0 to 1", lambda x: 0 <= x <= 1)
+
+
+def level(value: Any, name: str) -> float:
+    """Return a level or a confidence, a float above 0 and below 1."""
+    return number(value, name, "a number above 0 and below 1", lambda x: 0 < x < 1)
+
+
+def delta(value: Any, *, vacuous: bool = False) -> float:
+    """Return a bound on a probability as a float of at least 0; 1 and more only where it may be vacuous."""
+    allowed = "a finite number that is at least 0" if vacuous else "a number that is at least 0 and below 1"
+    return number(value, "delta", allowed, lambda x: 0 <= x < (math.inf if vacuous else 1))
+
+
+def count(value: Any, name: str, least: int = 1) -> int:
+    """Return a count as an int of at least `least`."""
+    return whole(value, name, f"a whole number from {least} to 2**53", least, _LARGEST)
+
+
+def label_count(value: Any, name: str = "n_classes") -> int:
+    """Return a number of labels as an int that is at least 1."""
+    return whole(value, name, "a whole number that is at least 1", 1)
+
+
+def seed(value: Any, name: str = "seed") -> int:
+    """Return a seed as an int that is at least 0."""
+    return whole(value, name, "a whole number that is at least 0", 0)
+
+
+def top_k(value: Any, n_labels: int | None = None) -> int:
+    """Return k as an int between 1 and the number of labels."""
+    if n_labels is None:
+        return label_count(value, "k")
+    return whole(value, "k", f"a whole number from 1 to {n_labels}, the number of labels", 1, n_labels)
+
+
+def row_position(value: Any, n_samples: int, name: str = "row") -> int:
+    """Return the position of a training row, from 0 to n_samples - 1."""
+    return whole(value, name, f"a row position from 0 to {n_samples - 1}", 0, n_samples - 1)
 
 
 UTILITIES = {"u65": (1.6, 0.6), "u80": (2.2, 1.2)}
@@ -240,46 +274,6 @@ def bool_mask(mask: Any, name: str = "mask") -> NDArray[np.bool_]:
     return array
 
 
-# Whole numbers up to here are exact as floats, and so are the formulas that take them.
-_LARGEST = 2**53
-
-
-def count(value: Any, name: str, least: int = 1) -> int:
-    """Return a count as an int of at least `least`."""
-    allowed = f"a whole number from {least} to 2**53"
-    number = whole_number(value, name, allowed)
-    if not least <= number <= _LARGEST:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
-
-
-def positive(value: Any, name: str) -> float:
-    """Return a finite float above 0."""
-    allowed = "a finite number above 0"
-    number = real_number(value, name, allowed)
-    if not 0 < number < math.inf:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
-
-
-def spread(value: Any, name: str = "sigma2") -> float:
-    """Return the spread of bagged probabilities as a float from 0 to 1."""
-    allowed = "a number from 0 to 1"
-    number = real_number(value, name, allowed)
-    if not 0 <= number <= 1:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
-
-
-def delta(value: Any, *, vacuous: bool = False) -> float:
-    """Return a bound on a probability as a float of at least 0; 1 and more only where it may be vacuous."""
-    allowed = "a finite number that is at least 0" if vacuous else "a number that is at least 0 and below 1"
-    number = real_number(value, "delta", allowed)
-    if not 0 <= number < (math.inf if vacuous else 1):
-        raise ValueError(f"delta must be {allowed}; got {shown(value)}.")
-    return number
-
-
 def choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return one of a few words."""
     if not isinstance(value, str) or value not in choices:
@@ -306,24 +300,6 @@ def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str, name: str =
     if not 0 < number <= 1 or (number == 1 and resampling == "subbagging"):
         raise ValueError(f"{name} must be {allowed} for {resampling}; got {shown(bag_size)}.")
     return min(max(1, math.floor(number * n_samples * (1 + 2**-50))), most)
-
-
-def seed(value: Any, name: str = "seed") -> int:
-    """Return a seed as an int that is at least 0."""
-    allowed = "a whole number that is at least 0"
-    number = whole_number(value, name, allowed)
-    if number < 0:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
-
-
-def row_position(value: Any, n_samples: int, name: str = "row") -> int:
-    """Return the position of a training row, from 0 to n_samples - 1."""
-    allowed = f"a row position from 0 to {n_samples - 1}"
-    number = whole_number(value, name, allowed)
-    if not 0 <= number < n_samples:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
 
 
 def row_positions(value: Any, n_samples: int, name: str) -> NDArray[np.intp]:
@@ -452,11 +428,16 @@ def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag
     return np.maximum(wide, 0.0, out=wide)
 
 
-def rule_mask(rule: Any, proba: NDArray[np.float64]) -> NDArray[np.bool_]:
+def rule(value: Any) -> Any:
+    """Return a selection rule, or any other callable that is not a class."""
+    if not callable(value) or isinstance(value, type):
+        raise TypeError(f"rule must be a rule object or a callable; got {shown(value)}.")
+    return value
+
+
+def rule_mask(select: Any, proba: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return the sets that a rule, or any callable, gives to probabilities, checked to be a mask without empty sets."""
-    if not callable(rule):
-        raise TypeError(f"rule must be a rule object or a callable; got {shown(rule)}.")
-    mask = np.asarray(rule(proba))
+    mask = np.asarray(rule(select)(proba))
     if mask.dtype != np.bool_ or mask.shape != proba.shape:
         raise ValueError(
             f"rule must return a bool mask of shape {proba.shape}; got dtype {mask.dtype} and shape {mask.shape}."

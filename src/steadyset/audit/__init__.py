@@ -1,8 +1,10 @@
 """After training: what a left-out row changes, measured from the bags that were drawn, and what is proved of it."""
 
 from steadyset.audit._certificates import Certificates, anytime_alpha, certify
+from steadyset.audit._refits import audit_models
 from steadyset.audit._reuse import audit_bags, audit_groups, drawn_rows, fresh_seed
 from steadyset.audit._stability_audit import StabilityAudit
+from steadyset.audit._survival import survival
 from steadyset.audit._tail_stability import tail_stability
 
 __all__ = [
@@ -11,8 +13,10 @@ __all__ = [
     "anytime_alpha",
     "audit_bags",
     "audit_groups",
+    "audit_models",
     "certify",
     "drawn_rows",
     "fresh_seed",
+    "survival",
     "tail_stability",
 ]

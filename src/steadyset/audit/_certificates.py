@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from steadyset._base import cpu, validation
 from steadyset.audit import _vote_swaps
-from steadyset.bags import BagPredictions
-from steadyset.guarantees import selection_stability
+from steadyset.bags import BagPredictions, checked_predictions
+from steadyset.guarantees import row_influence
 from steadyset.selection import Rule
 
 _CHUNK_BYTES = 64 << 20
@@ -33,6 +33,8 @@ class Certificates:
         How the bags were drawn.
     radius : ndarray of shape (n_points,)
         rho(p): probabilities closer than this to the point's own get a set that shares a label with its set (Lemma 3).
+    influence : float
+        The constant K of Lemma 1: dropping a row moves the limit by at most K sigma^2 in mean square over the rows.
     bound, simultaneous_bound : ndarray of shape (n_points,)
         Theorem 4: with probability at least 1 - alpha over the draw of the bags, at most this share of the rows has a
         leave-one-out set, in the limit of infinitely many bags, that is disjoint from the deployed set. `bound` holds
@@ -43,7 +45,7 @@ class Certificates:
         Theorem 6, hash bags only: how many rows are not cleared; deleting or changing any other row leaves a set of the
         refitted ensemble that shares a label with this one. No probability is involved.
     poisoning_radius : ndarray of int, shape (n_points,), or None
-        Hash bags only: changing or deleting any so many rows at once cannot make the sets disjoint.
+        Hash bags only: changing or deleting any that many rows at once cannot make the sets disjoint.
 
     Notes
     -----
@@ -70,6 +72,7 @@ class Certificates:
     resampling: str
     coupling: str
     radius: NDArray[np.float64]
+    influence: float
     spread_bound: NDArray[np.float64]
     distance_bound: NDArray[np.float64]
     bound: NDArray[np.float64]
@@ -172,7 +175,7 @@ def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) ->
         A rule with a stability radius: the argmax, or a rule that a theorem makes compatible.
     alpha : float, default=0.05
         Above 0 and below 1. "Add bags until certified" needs a smaller one at each look:
-        ``steadyset.certificates.anytime_alpha``.
+        ``steadyset.audit.anytime_alpha``.
 
     Returns
     -------
@@ -196,22 +199,20 @@ def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) ->
     >>> certificates.bound
     array([0., 0.])
     """
-    level = validation.real_number(alpha, "alpha", "a number above 0 and below 1")
-    if not 0 < level < 1:
-        raise ValueError(f"alpha must be a number above 0 and below 1; got {validation.shown(alpha)}.")
+    level = validation.level(alpha, "alpha")
     predictions = _checked(bag_predictions)
     if not isinstance(rule, Rule):
         raise TypeError(f"rule must be one of steadyset's rule objects; got {validation.shown(rule)}.")
     bags, n_bags = predictions.bags, predictions.n_bags
     mean = predictions.mean()
     radius = np.asarray(rule.stability_radius(mean), np.float64)
-    influence = _influence(predictions)
+    influence = row_influence(
+        n_samples=bags.n_samples, bag_size=bags.bag_size or 0, resampling=bags.resampling or "subbagging"
+    )
     mean_pair, variance_pair = _pairs(predictions)
     n_points, largest = predictions.n_points, 1 - 1 / predictions.n_classes
-    per_point, at_once = (
-        _theorem_4(radius, mean_pair, variance_pair, n_bags, bags.n_samples, influence, largest, share)
-        for share in (level, level / max(n_points, 1))
-    )
+    seen = _Seen(radius, mean_pair, variance_pair, n_bags, bags.n_samples, influence, largest)
+    per_point, at_once = (_theorem_4(seen, share) for share in (level, level / max(n_points, 1)))
     unsafe = poisoning = None
     if bags.coupling == "hash":
         off = validation.SUM_SLACK[predictions.proba.dtype.itemsize * 8]
@@ -226,10 +227,11 @@ def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) ->
         resampling=bags.resampling or "",
         coupling=bags.coupling or "",
         radius=radius,
-        spread_bound=per_point[0],
-        distance_bound=per_point[1],
-        bound=per_point[2],
-        simultaneous_bound=at_once[2],
+        influence=influence,
+        spread_bound=per_point.spread,
+        distance_bound=per_point.distance,
+        bound=per_point.share,
+        simultaneous_bound=at_once.share,
         unsafe_rows=unsafe,
         poisoning_radius=poisoning,
     )
@@ -244,7 +246,7 @@ def anytime_alpha(alpha: float, check: int) -> float:
 
     Examples
     --------
-    >>> from steadyset.certificates import anytime_alpha
+    >>> from steadyset.audit import anytime_alpha
     >>> anytime_alpha(0.06, 2)
     0.01
     """
@@ -253,28 +255,15 @@ def anytime_alpha(alpha: float, check: int) -> float:
 
 
 def _checked(bag_predictions: Any) -> BagPredictions:
-    if not isinstance(bag_predictions, BagPredictions):
-        raise TypeError(f"bag_predictions must be a steadyset.BagPredictions; got {validation.shown(bag_predictions)}.")
-    if bag_predictions.bags.resampling is None:
+    predictions = checked_predictions(bag_predictions)
+    if predictions.bags.resampling is None:
         raise ValueError(
             "bag_predictions must have bags drawn by steadyset.draw_bags to be certified; got adopted bags, of which "
             "it is not known how they were drawn: they can be audited."
         )
-    if bag_predictions.n_bags < 4:
-        raise ValueError(f"bag_predictions must have at least 4 bags to be certified; got {bag_predictions.n_bags}.")
-    return bag_predictions
-
-
-def _influence(predictions: BagPredictions) -> float:
-    """Return K of Lemma 1, (1/n) sum_i ||p_inf - p_inf^i||^2 <= K sigma^2: the guarantee at epsilon = sigma = 1."""
-    bags = predictions.bags
-    return selection_stability(
-        n_samples=bags.n_samples,
-        epsilon=1.0,
-        bag_size=bags.bag_size or 0,
-        resampling=bags.resampling or "subbagging",
-        theorem="second-moment",
-    ).delta
+    if predictions.n_bags < 4:
+        raise ValueError(f"bag_predictions must have at least 4 bags to be certified; got {predictions.n_bags}.")
+    return predictions
 
 
 def _pairs(predictions: BagPredictions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -290,28 +279,42 @@ def _pairs(predictions: BagPredictions) -> tuple[NDArray[np.float64], NDArray[np
     return mean, variance
 
 
-def _theorem_4(
-    radius: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    n_bags: int,
-    n_samples: int,
-    influence: float,
-    largest: float,
-    alpha: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the bounds on sigma^2, on ||p_B - p_inf|| and on the share of rows, at level alpha.
+@dataclass(frozen=True)
+class _Seen:
+    """What Theorem 4 is worked out from; arrays are over points."""
+
+    radius: NDArray[np.float64]
+    mean: NDArray[np.float64]  # of half the squared distances of pairs of bags
+    variance: NDArray[np.float64]
+    n_bags: int
+    n_samples: int
+    influence: float
+    largest_spread: float
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """Bounds on sigma^2, on the distance to the limit of infinitely many bags, and on the share of rows."""
+
+    spread: NDArray[np.float64]
+    distance: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+
+def _theorem_4(seen: _Seen, alpha: float) -> _Bounds:
+    """Return the bounds at level alpha.
 
     sigma^2 <= s2 by Maurer and Pontil's empirical Bernstein bound at alpha/2, over k pairs in [0, 1];
     ||p_B - p_inf|| <= r = sqrt(s2/B) + sqrt(ln(2/alpha)/B) by McDiarmid at alpha/2, as one vote moves the mean by at
     most sqrt(2)/B. Then a row can conflict only if ||p_inf - p_inf^i|| >= rho - r, by Lemma 1 a share K s2/(rho - r)^2.
     """
+    n_bags = seen.n_bags
     k, log = n_bags // 2, math.log(4 / alpha)
-    s2 = np.minimum(mean + np.sqrt(2 * variance * log / k) + 7 * log / (3 * (k - 1)), largest)
+    s2 = np.minimum(seen.mean + np.sqrt(2 * seen.variance * log / k) + 7 * log / (3 * (k - 1)), seen.largest_spread)
     r = np.sqrt(s2 / n_bags) + math.sqrt(math.log(2 / alpha) / n_bags)
-    room = radius * (1 - 1e-12) - r
+    room = seen.radius * (1 - 1e-12) - r
     with np.errstate(divide="ignore", over="ignore"):
-        share = np.where(room > 0, influence * s2 / np.maximum(room, 1e-300) ** 2, np.inf)
+        share = np.where(room > 0, seen.influence * s2 / np.maximum(room, 1e-300) ** 2, np.inf)
     # A share of rows is a whole number of them.
-    bound = np.minimum(np.floor(np.minimum(share, 1) * n_samples * (1 + 1e-12)) / n_samples, 1.0)
-    return s2, r, bound
+    bound = np.minimum(np.floor(np.minimum(share, 1) * seen.n_samples * (1 + 1e-12)) / seen.n_samples, 1.0)
+    return _Bounds(s2, r, bound)

@@ -1,5 +1,6 @@
 """How many of n rows conflict, from a sample of them drawn without replacement."""
 
+import bisect
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +11,11 @@ def upper_count(found: int, sample: int, n: int, alpha: float) -> int:
     """Return the largest K such that `found` or fewer in the sample have more than probability alpha, K of n marked."""
     from scipy.stats import hypergeom  # loads slowly, and only intervals need it
 
-    return _last(lambda k: bool(hypergeom.cdf(found, n, k, sample) > alpha), found, n - (sample - found))
+    def too_many(marked: int) -> bool:
+        return not hypergeom.cdf(found, n, marked, sample) > alpha
+
+    possible = range(found, n - (sample - found) + 1)
+    return possible[bisect.bisect_left(possible, True, key=too_many) - 1]
 
 
 def lower_count(found: int, sample: int, n: int, alpha: float) -> int:
@@ -25,14 +30,3 @@ def bounds(
     """Return a bound on the share of marked rows for each number found."""
     values, places = np.unique(found, return_inverse=True)
     return np.array([bound(int(k), sample, n, alpha) / n for k in values])[places]
-
-
-def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the last number from `low` to `high` at which a condition holds that holds at `low` and then stops."""
-    while low < high:
-        middle = (low + high + 1) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low

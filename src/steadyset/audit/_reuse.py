@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import joblib
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 
 from steadyset._base import cpu, validation
 from steadyset.audit import _kernel, _taken_bags
+from steadyset.audit._decision import Decision, decision
+from steadyset.audit._models import ReferenceModel
 from steadyset.audit._stability_audit import StabilityAudit
 from steadyset.audit._taken_bags import TakenBags
-from steadyset.audit._tally import Tally
-from steadyset.bags import BagPredictions, sum_bags
+from steadyset.audit._tally import MonteCarlo, Subject, Tally
+from steadyset.bags import BagPredictions, checked_predictions, sum_bags
+from steadyset.selection import rule_name
 
 Progress = Callable[[int, int], object]
 
@@ -87,7 +91,7 @@ def audit_bags(
     validation.choice(averaging, "averaging", ("all", "equal"))
     seed = fresh_seed(random_state)
     rows, sampled = drawn_rows(left_out, predictions.bags.n_samples, seed)
-    how = _kernel.decision(rule, seed)
+    how = decision(rule, seed)
     if averaging == "all":
         taken = _taken_bags.all_free(predictions.bags, rows)
         which = f"each the mean of those of the {predictions.n_bags:,} bags that do not hold the row"
@@ -96,7 +100,8 @@ def audit_bags(
         which = f"each the mean of {int(taken.counts.max()):,} bags drawn from those that do not hold the row"
     algorithm = f"Leave-one-out models by reuse of bags, {which}, compared with the mean of "
     algorithm += "all bags." if averaging == "all" else "as many bags drawn from all."
-    return _audit(predictions, rule, how, rows, taken, sampled, "row", algorithm, prune, _jobs(n_jobs), progress)
+    subject = _subject(predictions, rule, how, rows, algorithm)
+    return _audit(predictions, how, taken, replace(subject, sampled=sampled), _Run(prune, _jobs(n_jobs), progress))
 
 
 def audit_groups(
@@ -152,69 +157,75 @@ def audit_groups(
             f"got {validation.shown(groups)}."
         )
     seed = fresh_seed(random_state)
-    how = _kernel.decision(rule, seed)
+    how = decision(rule, seed)
     names, codes = np.unique(labels, return_inverse=True)
     taken = _taken_bags.without_groups(predictions.bags, codes, len(names))
     algorithm = (
         f"Leave-one-group-out models by reuse of bags, each the mean of those of the {predictions.n_bags:,} bags that "
         "hold no row of the group, compared with the mean of all bags. Outside the theorems: bags were drawn by rows."
     )
-    return _audit(predictions, rule, how, names, taken, False, "group", algorithm, prune, _jobs(n_jobs), progress)
+    subject = _subject(predictions, rule, how, names, algorithm)
+    return _audit(predictions, how, taken, replace(subject, unit="group"), _Run(prune, _jobs(n_jobs), progress))
 
 
-def _audit(
-    predictions: BagPredictions,
-    rule: Any,
-    how: _kernel.Decision,
-    units: NDArray[Any],
-    taken: TakenBags,
-    sampled: bool,
-    unit: str,
-    algorithm: str,
-    prune: bool,
-    threads: int,
-    progress: Progress | None,
-) -> StabilityAudit:
+def _subject(predictions: BagPredictions, rule: Any, how: Decision, units: NDArray[Any], algorithm: str) -> Subject:
+    return Subject(
+        algorithm=algorithm,
+        rule=rule_name(rule),
+        unit="row",
+        epsilon=how.path_epsilon,
+        n_samples=predictions.bags.n_samples,
+        n_bags=predictions.n_bags,
+        sampled=False,
+        left_out=units,
+        unanswered=units[:0],
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How an audit runs; none of it changes what is found."""
+
+    prune: bool
+    threads: int
+    progress: Progress | None
+
+    def advance(self, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(done, total)
+
+
+def _audit(predictions: BagPredictions, how: Decision, taken: TakenBags, subject: Subject, run: _Run) -> StabilityAudit:
     answered = taken.counts > 0
     if not answered.any():
         raise ValueError(
             f"bag_predictions must have a bag without some row that is left out; got {predictions.n_bags} bags that "
             "hold all of them: draw more or smaller bags."
         )
+    units = subject.left_out
+    subject = replace(subject, left_out=units[answered], unanswered=units[~answered])
     if not answered.all():
         taken = taken.answered(answered)
     mean = _reference_mean(predictions, taken)
-    sets = how.apply(mean)
-    if how.native is None:
-        _try_out(how, predictions, mean, sets, taken)
+    full = _kernel.FullModel(predictions.proba, mean, how.apply(mean))
+    if how.kernel is None:
+        _try_out(how, full, taken)
     least = int(min(taken.counts.min(), taken.reference.sum()))
-    bound = math.inf if not prune or how.margin is None else _with_slack(how.margin, predictions.n_bags)
-    spread, settled = _kernel.survey(predictions.proba, mean, least, bound, threads)
-    tally = Tally(settled, spread, taken)
+    pruning = run.prune and how.lone_margin is not None
+    bound = _with_slack(how.lone_margin or 0.0, predictions.n_bags) if pruning else math.inf
+    spread, settled = _kernel.survey(predictions.proba, mean, least, bound, run.threads)
+    tally = Tally(MonteCarlo(spread, settled, taken.noise, taken.tail))
     points = np.flatnonzero(~settled)
-    total = len(points) + (taken.n_units if how.native is None else 0)
-    for chunk in _kernel.compared(predictions.proba, mean, sets, points, taken, how, threads):
+    total = len(points) + (taken.n_units if how.kernel is None else 0)
+    for chunk in _kernel.compared(full, points, taken, how, run.threads):
         tally.add(chunk)
-        if progress is not None:
-            progress(tally.done, total)
-    if how.native is None:
-        for number, model in _kernel.models(predictions.proba, taken, threads):
-            tally.add_model(number, sets, how.apply(model), model - mean)
-            if progress is not None:
-                progress(len(points) + number + 1, total)
-    epsilon = None if not how.path or how.native is None else how.native[1]
-    return StabilityAudit(
-        algorithm=algorithm,
-        rule=_name(rule),
-        unit=unit,
-        epsilon=epsilon,
-        n_samples=predictions.bags.n_samples,
-        n_bags=predictions.n_bags,
-        sampled=sampled,
-        left_out=units[answered],
-        unanswered=units[~answered],
-        **tally.results(),
-    )
+        run.advance(tally.done, total)
+    if how.kernel is None:
+        reference = ReferenceModel(mean, how)
+        for number, model in _kernel.models(predictions.proba, taken, run.threads):
+            tally.add_model(number, reference.compared(model))
+            run.advance(len(points) + number + 1, total)
+    return tally.audit(subject)
 
 
 def _reference_mean(predictions: BagPredictions, taken: TakenBags) -> NDArray[np.float64]:
@@ -232,30 +243,23 @@ def _with_slack(margin: float, n_bags: int) -> float:
     return margin * (1 + 2.0**-48) + (n_bags + 64) * 2.0**-49
 
 
-def _try_out(
-    how: _kernel.Decision,
-    predictions: BagPredictions,
-    mean: NDArray[np.float64],
-    sets: NDArray[np.bool_],
-    taken: TakenBags,
-) -> None:
-    """Call a foreign rule a second time, and once on a leave-one-out model, before any long work starts."""
-    if not np.array_equal(how.apply(mean), sets):
+def _try_out(how: Decision, full: _kernel.FullModel, taken: TakenBags) -> None:
+    """Call a rule of the caller's a second time, and once on a leave-one-out model, before any long work starts."""
+    if not np.array_equal(how.apply(full.mean), full.sets):
         raise ValueError(
             "rule must return the same sets when it is called again on the same probabilities; got others: a "
             "randomised rule has to take random_state."
         )
-    how.apply(sum_bags(predictions.proba, taken.taken(0)) / taken.counts[0])
+    how.apply(sum_bags(full.proba, taken.taken(0)) / taken.counts[0])
 
 
 def _checked(bag_predictions: Any) -> BagPredictions:
-    if not isinstance(bag_predictions, BagPredictions):
-        raise TypeError(f"bag_predictions must be a steadyset.BagPredictions; got {validation.shown(bag_predictions)}.")
-    if bag_predictions.n_bags < 2:
+    predictions = checked_predictions(bag_predictions)
+    if predictions.n_bags < 2:
         raise ValueError("bag_predictions must have at least 2 bags to leave a row out; got 1.")
-    if bag_predictions.n_points < 1:
+    if predictions.n_points < 1:
         raise ValueError("bag_predictions must have at least 1 point to audit; got 0.")
-    return bag_predictions
+    return predictions
 
 
 def drawn_rows(left_out: Any, n: int, seed: int) -> tuple[NDArray[np.intp], bool]:
@@ -267,9 +271,7 @@ def drawn_rows(left_out: Any, n: int, seed: int) -> tuple[NDArray[np.intp], bool
             )
         return np.arange(n), False
     if np.ndim(left_out) == 0:
-        number = validation.whole_number(left_out, "left_out", f'"all", a number from 1 to {n} or row positions')
-        if not 1 <= number <= n:
-            raise ValueError(f'left_out must be "all", a number from 1 to {n} or row positions; got {number}.')
+        number = validation.whole(left_out, "left_out", f'"all", a number from 1 to {n} or row positions', 1, n)
         drawn = np.random.default_rng([seed, 2]).choice(n, number, replace=False)
         return np.sort(drawn), number < n
     rows = validation.row_positions(left_out, n, "left_out")
@@ -293,8 +295,3 @@ def _jobs(n_jobs: Any) -> int:
     if number == 0:
         raise ValueError("n_jobs must be None or a whole number that is not 0; got 0.")
     return int(joblib.effective_n_jobs(number))
-
-
-def _name(rule: Any) -> str:
-    name = getattr(rule, "__name__", None)
-    return name if isinstance(name, str) else repr(rule)

@@ -1,6 +1,5 @@
 """What an audit found: a frozen result that says which algorithm it measured."""
 
-import importlib
 import math
 import warnings
 from dataclasses import dataclass, fields
@@ -10,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import saved_folders, validation
+from steadyset._base import optional, saved_folders, validation
 from steadyset.audit import _hypergeometric
+from steadyset.audit._survival import survival
 
 #: Levels at which the quantiles of the shift over the left-out rows are kept; the last is the largest shift.
 SHIFT_LEVELS = (0.5, 0.9, 0.99, 1.0)
@@ -128,6 +128,11 @@ class StabilityAudit:
         return len(self.left_out)
 
     @property
+    def n_conflicts(self) -> NDArray[np.int64]:
+        """Number of units in conflict at each point."""
+        return np.rint(self.instability * self.n_units).astype(np.int64)
+
+    @property
     def max_instability(self) -> float:
         """The largest instability over the points."""
         return float(self.instability.max(initial=0.0))
@@ -161,7 +166,7 @@ class StabilityAudit:
                 "a fresh audit decides them.",
                 stacklevel=2,
             )
-        return self._count(self.pair_epsilons >= wanted) / self.n_units
+        return self.pairs_per_point(self.pair_epsilons >= wanted) / self.n_units
 
     def survival(self, thresholds: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return thresholds and the share of points whose instability exceeds each.
@@ -178,8 +183,7 @@ class StabilityAudit:
         if thresholds is None:
             thresholds = np.unique(np.append(self.instability, 0.0))
         at = np.asarray(thresholds, np.float64)
-        ordered = np.sort(self.instability)
-        return at, 1 - np.searchsorted(ordered, at, side="right") / max(self.n_points, 1)
+        return at, survival(self.instability, at)
 
     def conflicts(self, epsilon: float | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return which units flip which points, as (points, positions in left_out), at the rule's epsilon or another.
@@ -224,12 +228,9 @@ class StabilityAudit:
         -------
         (low, high) : ndarrays of shape (n_points,)
         """
-        level = validation.real_number(confidence, "confidence", "a number above 0 and below 1")
-        if not 0 < level < 1:
-            raise ValueError(f"confidence must be a number above 0 and below 1; got {confidence!r}.")
+        level = validation.level(confidence, "confidence")
         validation.choice(side, "side", ("both", "upper"))
-        found = np.rint(self.instability * self.n_units).astype(np.int64)
-        missing = len(self.unanswered)
+        found, missing = self.n_conflicts, len(self.unanswered)
         asked = self.n_units + missing
         if not self.sampled:
             return found / asked, (found + missing) / asked
@@ -276,10 +277,7 @@ class StabilityAudit:
         pandas.DataFrame
         """
         validation.choice(by, "by", ("points", "rows", "conflicts"))
-        try:
-            pandas = importlib.import_module("pandas")  # optional, and never imported but here
-        except ImportError:
-            raise ImportError("to_frame needs pandas: pip install pandas.") from None
+        pandas = optional.require("pandas", "data")
         if by == "rows":
             columns = {
                 "left_out": self.left_out,
@@ -391,9 +389,9 @@ class StabilityAudit:
         if not fits or not len(self.pair_units) == len(self.pair_epsilons) == len(self.pair_shifts):
             raise ValueError("folder must hold an audit whose arrays fit together; got one whose arrays do not.")
 
-    def _count(self, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return how many of the kept pairs each point has."""
-        running = np.concatenate([[0], np.cumsum(kept)])
+    def pairs_per_point(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many of the chosen pairs belong to each point; `chosen` has an entry for each of `pair_units`."""
+        running = np.concatenate([[0], np.cumsum(chosen)])
         counts: NDArray[np.int64] = running[self.pair_starts[1:]] - running[self.pair_starts[:-1]]
         return counts
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base import validation
-from steadyset.bags import BagPredictions, sum_bags
+from steadyset.bags import BagPredictions, checked_predictions, sum_bags
 
 _BLOCK_BYTES = 1 << 28
 
@@ -49,8 +49,7 @@ def tail_stability(bag_predictions: BagPredictions, epsilon: float) -> NDArray[n
     >>> ss.tail_stability(ss.BagPredictions(proba, bags, "abc"), epsilon=0.2)
     array([0., 0., 0., 0.])
     """
-    if not isinstance(bag_predictions, BagPredictions):
-        raise TypeError(f"bag_predictions must be a steadyset.BagPredictions; got {validation.shown(bag_predictions)}.")
+    checked_predictions(bag_predictions)
     bound = validation.positive(epsilon, "epsilon")
     bags, n_bags = bag_predictions.bags, bag_predictions.n_bags
     counts = bags.counts

@@ -1,96 +1,142 @@
-"""Adding up what is found at one chunk of points after the other."""
+"""Adding up an audit, point by point or model by model, into its one result."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadyset.audit._kernel import Chunk
-from steadyset.audit._stability_audit import SHIFT_LEVELS
-from steadyset.audit._taken_bags import TakenBags
+from steadyset.audit._models import ModelComparison
+from steadyset.audit._stability_audit import SHIFT_LEVELS, StabilityAudit
 
 #: Conflicting pairs of a point and a unit that are kept, 16 bytes each; past it, those at the smallest epsilons go.
 PAIR_LIMIT = 32_000_000
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What was audited: all that a result says besides what was counted."""
+
+    algorithm: str
+    rule: str
+    unit: str
+    epsilon: float | None
+    n_samples: int
+    n_bags: int
+    sampled: bool
+    left_out: NDArray[Any]
+    unanswered: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class MonteCarlo:
+    """What is known of the noise of finitely many bags: per point its spread, per unit the weights of its bags."""
+
+    spread: NDArray[np.float64]
+    settled: NDArray[np.bool_]
+    noise: NDArray[np.float64]
+    tail: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, n_points: int, n_units: int) -> "MonteCarlo":
+        """Return that of refits, which have no Monte Carlo error to compare with."""
+        spread, settled = np.full(n_points, np.nan), np.zeros(n_points, np.bool_)
+        return cls(spread, settled, np.zeros(n_units), np.full(n_units, np.inf))
+
+
 class Tally:
     """The running totals of an audit."""
 
-    def __init__(self, settled: NDArray[np.bool_], spread: NDArray[np.float64], taken: TakenBags) -> None:
-        n_points, n_units = len(settled), taken.n_units
+    def __init__(self, noise: MonteCarlo) -> None:
+        n_points, n_units = len(noise.settled), len(noise.noise)
         self.done = 0
-        self._settled, self._spread, self._taken = settled, spread, taken
+        self._monte_carlo, self._n_points, self._n_units = noise, n_points, n_units
         self._conflicts = np.zeros(n_points, np.int64)
-        self._jaccard = np.where(settled, float(n_units), 0.0)
+        self._jaccard = np.where(noise.settled, float(n_units), 0.0)
         self._quantiles = np.full((n_points, len(SHIFT_LEVELS)), np.nan)
         self._influence = np.zeros(n_units, np.int64)
         self._score, self._point = np.zeros(n_units, np.float32), np.full(n_units, -1, np.int64)
         self._error = 0.0
         self._pairs: list[tuple[NDArray[Any], ...]] = []  # points, units, last conflicts, shifts
-        self._n_pairs, self._floor = 0, 0.0
+        self._n_pairs, self._floor, self._by_model = 0, 0.0, False
 
     def add(self, chunk: Chunk) -> None:
         """Add some points, compared with every unit."""
-        ranks = [max(int(np.ceil(level * self._taken.n_units)) - 1, 0) for level in SHIFT_LEVELS]
+        self.add_shifts(chunk.points, chunk.shift, float(chunk.shift_error.max(initial=0.0)))
+        self.done += len(chunk.points)
+        if chunk.conflict is None:
+            return
+        self._conflicts[chunk.points] = chunk.conflict.sum(axis=1)
+        self._influence += chunk.conflict.sum(axis=0)
+        self._jaccard[chunk.points] = chunk.jaccard
         for k, point in enumerate(chunk.points):  # a point's row of pairs stays in the cache
-            self._score_shifts(int(point), chunk.shift[k])
-            self._quantiles[point] = np.sort(chunk.shift[k])[ranks]
             if chunk.last_conflict is not None:
                 units = np.flatnonzero(chunk.last_conflict[k] >= self._floor)
-                self._keep(np.full(len(units), point), units, chunk.last_conflict[k][units], chunk.shift[k][units])
-            elif chunk.conflict is not None:
+                last = chunk.last_conflict[k][units]
+            else:
                 units = np.flatnonzero(chunk.conflict[k])
-                self._keep(np.full(len(units), point), units, np.full(len(units), np.inf), chunk.shift[k][units])
-        self.done += len(chunk.points)
-        self._error = max(self._error, float(chunk.shift_error.max(initial=0.0)))
-        if chunk.conflict is not None:
-            self._conflicts[chunk.points] = chunk.conflict.sum(axis=1)
-            self._influence += chunk.conflict.sum(axis=0)
-            self._jaccard[chunk.points] = chunk.jaccard
+                last = np.full(len(units), np.inf)
+            self._keep(np.full(len(units), point), units, last, chunk.shift[k][units])
 
-    def add_model(
-        self, unit: int, sets: NDArray[np.bool_], without: NDArray[np.bool_], moved: NDArray[np.float64]
-    ) -> None:
-        """Add the sets of all points with one unit left out, and by how much their probabilities moved."""
-        both, either = (sets & without).sum(axis=1), (sets | without).sum(axis=1)
-        conflict = both == 0
-        self._conflicts += conflict
-        self._influence[unit] = conflict.sum()
-        self._jaccard += both / either
-        points = np.flatnonzero(conflict)
-        shift = np.sqrt((moved[points] ** 2).sum(axis=1))
-        self._keep(points, np.full(len(points), unit), np.full(len(points), np.inf), shift)
+    def add_model(self, unit: int, found: ModelComparison) -> None:
+        """Add all points, compared with the model without one unit; its shifts are added apart."""
+        self._by_model = True
+        self._conflicts += found.conflict
+        self._influence[unit] = found.conflict.sum()
+        self._jaccard += found.jaccard
+        points = np.flatnonzero(found.last_conflict >= 0)
+        self._keep(points, np.full(len(points), unit), found.last_conflict[points], found.shift[points])
 
-    def results(self) -> dict[str, Any]:
-        """Return the fields of a StabilityAudit that were counted."""
-        n_points, n_units = len(self._settled), self._taken.n_units
+    def add_shifts(self, points: NDArray[np.intp], shifts: NDArray[np.float32], error: float) -> None:
+        """Add how far every unit moves these points, (points, units), and by how much these distances may be off."""
+        ranks = [max(int(np.ceil(level * self._n_units)) - 1, 0) for level in SHIFT_LEVELS]
+        for point, shift in zip(points, shifts, strict=True):
+            self._score_shifts(int(point), shift)
+            self._quantiles[point] = np.sort(shift)[ranks]
+        self._error = max(self._error, error)
+
+    def audit(self, subject: Subject) -> StabilityAudit:
+        """Return the result."""
         none = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0, np.float32))
         points, units, last, shift = (np.concatenate(part) for part in zip(none, *self._pairs, strict=True))
-        noise = self._taken.noise  # a standard error is sigma sqrt(noise)
-        order = np.argsort(points, kind="stable")  # a foreign rule's pairs come unit by unit
-        return {
-            "instability": self._conflicts / n_units,
-            "jaccard": self._jaccard / n_units,
-            "max_shift": self._quantiles[:, -1].copy(),
-            "shift_error": self._error,
-            "shift_quantiles": self._quantiles,
-            "spread": self._spread,
-            "settled": self._settled,
-            "row_influence": self._influence,
-            "row_score": np.divide(self._score, np.sqrt(noise), out=np.zeros(n_units), where=noise > 0),
-            "row_point": self._point,
-            "row_noise": noise,
-            "row_tail": self._taken.tail,
-            "pair_starts": np.searchsorted(points[order], np.arange(n_points + 1)).astype(np.int64),
-            "pair_units": units[order],
-            "pair_epsilons": last[order],
-            "pair_shifts": shift[order],
-            "epsilon_floor": self._floor,
-        }
+        if self._by_model:  # pairs came unit by unit
+            order = np.lexsort((units, points))
+            points, units, last, shift = points[order], units[order], last[order], shift[order]
+        noise = self._monte_carlo.noise  # a standard error is sigma sqrt(noise)
+        return StabilityAudit(
+            algorithm=subject.algorithm,
+            rule=subject.rule,
+            unit=subject.unit,
+            epsilon=subject.epsilon,
+            n_samples=subject.n_samples,
+            n_bags=subject.n_bags,
+            sampled=subject.sampled,
+            left_out=subject.left_out,
+            unanswered=subject.unanswered,
+            instability=self._conflicts / self._n_units,
+            jaccard=self._jaccard / self._n_units,
+            max_shift=self._quantiles[:, -1].copy(),
+            shift_error=self._error,
+            shift_quantiles=self._quantiles,
+            spread=self._monte_carlo.spread,
+            settled=self._monte_carlo.settled,
+            row_influence=self._influence,
+            row_score=np.divide(self._score, np.sqrt(noise), out=np.zeros(self._n_units), where=noise > 0),
+            row_point=self._point,
+            row_noise=noise,
+            row_tail=self._monte_carlo.tail,
+            pair_starts=np.searchsorted(points, np.arange(self._n_points + 1)).astype(np.int64),
+            pair_units=units,
+            pair_epsilons=last,
+            pair_shifts=shift,
+            epsilon_floor=self._floor,
+        )
 
     def _score_shifts(self, point: int, shift: NDArray[np.float32]) -> None:
         """Keep each unit's largest shift over sigma; where all bags agree, the shift is rounding alone."""
-        sigma = float(np.sqrt(self._spread[point]))
+        spread = float(self._monte_carlo.spread[point])
+        sigma = 1.0 if np.isnan(spread) else float(np.sqrt(spread))
         if sigma > 1e-6:
             scaled = shift * np.float32(1 / sigma)
             better = np.flatnonzero(scaled > self._score)

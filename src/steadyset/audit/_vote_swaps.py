@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from steadyset.audit import _kernel, _taken_bags
 from steadyset.bags import BagPredictions, sum_bags
-from steadyset.selection import Argmax, FixedMargin, InflatedArgmax
+from steadyset.selection import Rule
 
 _SLACK = 2.0**-40  # times the number of bags: far above the rounding of sums of votes
 
@@ -29,7 +29,7 @@ def poisoning_radius(counts: NDArray[np.intp], n_bags: int, radius: NDArray[Any]
 
 
 def unsafe_rows(
-    predictions: BagPredictions, rule: Any, sets: NDArray[np.bool_], radius: NDArray[Any], off: float, threads: int
+    predictions: BagPredictions, rule: Rule, sets: NDArray[np.bool_], radius: NDArray[Any], off: float, threads: int
 ) -> NDArray[np.int64]:
     """Return, for each point, how many rows Theorem 6 and its stronger test cannot clear of causing a conflict."""
     counts, n_bags = predictions.bags.counts, predictions.n_bags
@@ -73,38 +73,12 @@ def _within_radius(votes: NDArray[np.float64], c: float, n_bags: int, radius: ND
 
 
 def _shares_a_label(
-    rule: Any, without: NDArray[np.float64], sets: NDArray[np.bool_], c: float, n_bags: int
+    rule: Rule, without: NDArray[np.float64], sets: NDArray[np.bool_], c: float, n_bags: int
 ) -> NDArray[np.bool_]:
-    """The stronger test: some label of the set stays selected at all vertices (F + c e_l)/B, F the sum without the row.
+    """The stronger test: some label of the set stays selected at all corners (F + c e_l)/B, F the sum without the row.
 
-    The vectors at which a label is selected form a convex set, so that the vertices suffice. Of the labels in the set
-    only the one with the largest F need be tried: rules that treat labels alike select it wherever another one passes.
+    Of the labels in the set only the one with the largest F need be tried: rules that treat labels alike select it
+    wherever another one passes.
     """
-    n_points, n_classes = without.shape
-    if type(rule) not in (Argmax, FixedMargin, InflatedArgmax):
-        return np.zeros(n_points, bool)
-    if n_classes == 1:
-        return np.ones(n_points, bool)
-    label = np.where(sets, without, -1.0).argmax(axis=1)
-    at = np.arange(n_points)
-    others = without.copy()
-    others[at, label] = -np.inf
-    lead = without[at, label] - others.max(axis=1)
-    if type(rule) is Argmax:
-        argmax_stays: NDArray[np.bool_] = lead >= c
-        return argmax_stays
-    epsilon = float(rule.epsilon)
-    margin = epsilon * math.sqrt(0.5)
-    if type(rule) is FixedMargin:
-        stays: NDArray[np.bool_] = lead > c - margin * n_bags
-        return stays
-    # The inflated argmax lies between {w_j > M - kappa_L eps} and {w_j > M - h}.
-    kappa = math.sqrt(n_classes / (n_classes - 1)) - math.sqrt(0.5)
-    safe: NDArray[np.bool_] = lead > c - kappa * epsilon * n_bags
-    shrunk = epsilon * (1 - 1e-9) - 1e-9  # selected there: selected at epsilon whatever the rounding
-    between = np.flatnonzero(~safe & (lead > c - margin * n_bags))
-    if shrunk > 0 and len(between):
-        vertices = without[between, None, :] + c * np.eye(n_classes)
-        selected = InflatedArgmax(shrunk)(vertices / n_bags)
-        safe[between] = selected[np.arange(len(between)), :, label[between]].all(axis=1)
-    return safe
+    labels = np.where(sets, without, -1.0).argmax(axis=1)
+    return rule.stays_selected(without, labels, c, n_bags)

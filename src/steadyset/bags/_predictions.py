@@ -199,6 +199,13 @@ class BagPredictions:
         )
 
 
+def checked_predictions(value: Any) -> BagPredictions:
+    """Return the bags' predictions, or say what came instead."""
+    if not isinstance(value, BagPredictions):
+        raise TypeError(f"bag_predictions must be a steadyset.BagPredictions; got {validation.shown(value)}.")
+    return value
+
+
 def sum_bags(proba: NDArray[Any], take: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
     """Return the float64 sum over the bags, or over those that `take` marks, in the fixed order."""
     n_bags, shape = len(proba), proba.shape[1:]

@@ -15,13 +15,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from steadyset._base import validation
-from steadyset.bags import BLOCK, BagPredictions, Bags, draw_bags
+from steadyset.bags import BLOCK, BagPredictions, Bags, draw_bags, guarantee_of_rule
 from steadyset.ensemble import _checkpoint, _fit_inputs, _training
 from steadyset.ensemble._callbacks import CallbackSupportMixin, bag_progress, with_callbacks
 from steadyset.ensemble._out_of_bag import OutOfBag
 from steadyset.ensemble._self_audit import SelfAudit
-from steadyset.guarantees import Guarantee, selection_stability
-from steadyset.selection import FixedMargin, InflatedArgmax, with_epsilon
+from steadyset.guarantees import Guarantee
+from steadyset.selection import InflatedArgmax, with_epsilon
 
 
 class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -284,24 +284,7 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
             fitted outside the bag voids it. The theorems: :doc:`/theory/guarantees`.
         """
         check_is_fitted(self)
-        bags: Bags = self.bags_
-        if bags.resampling is None:
-            raise ValueError("guarantee needs bags whose draw is known; got adopted ones, which can only be audited.")
-        rule, n_classes = self._rule(), len(self.classes_)
-        compatible = getattr(rule, "compatible_epsilon", lambda n: None)(n_classes)
-        if compatible is None or compatible == 0:
-            raise ValueError(f"rule must be one that a theorem makes compatible for {n_classes} labels; got {rule!r}.")
-        return selection_stability(
-            n_samples=bags.n_samples,
-            epsilon=min(float(compatible), 2.0),  # no two probability vectors are farther apart
-            bag_size=bags.bag_size or 0,
-            n_classes=n_classes,
-            n_bags=bags.n_bags,
-            resampling=bags.resampling,
-            coupling=bags.coupling,
-            theorem=theorem,  # type: ignore[arg-type]
-            any_rule=not isinstance(rule, InflatedArgmax | FixedMargin),
-        )
+        return guarantee_of_rule(self.bags_, self._rule(), len(self.classes_), theorem=theorem)
 
     @classmethod
     def from_fitted(

@@ -1,6 +1,6 @@
 """Audits that train: honest leave-one-out fits, and the deployed ensemble's own leave-one-out models."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
-from steadyset.audit import StabilityAudit, _kernel, _model_tally, drawn_rows, fresh_seed
+from steadyset._base import validation
+from steadyset.audit import StabilityAudit, audit_models, drawn_rows, fresh_seed
 from steadyset.bags import Bags, sum_bags
 from steadyset.ensemble import _checkpoint, _fit_inputs, _training
 from steadyset.ensemble._callbacks import bag_bar
@@ -86,7 +87,7 @@ def audit_refit(
     (20, True)
     """
     seed = fresh_seed(random_state)
-    how = _kernel.decision(rule, seed)
+    validation.rule(rule)
     rows = _fit_inputs.as_rows(X)
     n = _num_samples(rows)
     if isinstance(left_out, int) and not isinstance(left_out, bool):
@@ -101,35 +102,8 @@ def audit_refit(
     else:
         reference, models, words = _plain(estimator_or_fitted, rows, y, points, units, shared_seed, seed, run)
         bags = 1
-    return _audit(reference, models, how, rule, units, words, n_samples=n, n_bags=bags, sampled=sampled)
-
-
-def audit_models(
-    reference: NDArray[np.float64], models: NDArray[np.float64], rule: Any, rows: NDArray[np.intp], n: int, words: str
-) -> StabilityAudit:
-    """Audit models that were trained without each of some rows, drawn from n, against the model of all rows."""
-    how = _kernel.decision(rule, 0)
-    return _audit(reference, enumerate(models), how, rule, rows, words, n_samples=n, n_bags=1, sampled=len(rows) < n)
-
-
-def _audit(
-    reference: NDArray[np.float64],
-    models: Iterable[tuple[int, NDArray[np.float64]]],
-    how: _kernel.Decision,
-    rule: Any,
-    units: NDArray[np.intp],
-    words: str,
-    **setting: Any,
-) -> StabilityAudit:
-    return StabilityAudit(
-        algorithm=words,
-        rule=getattr(rule, "__name__", None) or repr(rule),
-        unit="row",
-        epsilon=None if not how.path or how.native is None else how.native[1],
-        left_out=units,
-        unanswered=np.empty(0, np.intp),
-        **setting,
-        **_model_tally.tally(reference, models, len(units), how),
+    return audit_models(
+        reference, models, rule, units, algorithm=words, n_samples=n, n_bags=bags, sampled=sampled, seed=seed
     )
 
 

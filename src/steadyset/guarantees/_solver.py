@@ -17,16 +17,8 @@ from typing import Any, Literal
 from scipy.special import betainc
 
 from steadyset._base import validation
-from steadyset.guarantees._formulas import (
-    Coupling,
-    Resampling,
-    Setting,
-    Theorem,
-    check_setting,
-    exceeds_simplex,
-    least_held,
-    sharpest,
-)
+from steadyset.guarantees._formulas import exceeds_simplex, least_held, sharpest
+from steadyset.guarantees._setting import Asked, Coupling, Resampling, Setting, Theorem
 
 Unknown = Literal["epsilon", "bag_size", "n_samples", "n_bags"]
 
@@ -107,7 +99,7 @@ def solve_stability(
     # A stand-in for the unknown, with which everything else can be checked.
     m = 1 if bag_size is None else bag_size
     rows = _LARGEST if n_samples is None else n_samples
-    s = check_setting(
+    s = Asked(
         n_samples=rows,
         epsilon=1.0 if epsilon is None else epsilon,
         bag_size=m,
@@ -119,7 +111,7 @@ def solve_stability(
         sigma2=sigma2,
         n_dropped=n_dropped,
         any_rule=any_rule,
-    )
+    ).checked()
 
     def reaches(setting: Setting) -> bool:
         return sharpest(setting, theorem)[0] <= delta
@@ -154,16 +146,9 @@ _EXTREMES = {
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int | None:
     """Return the first whole number in [low, high] where a condition holds that, once true, stays true."""
-    step = 1
-    top = low
-    while not holds(top):  # doubling first: the answer is usually small beside `high`
-        if top == high:
-            return None
-        low, top, step = top + 1, min(top + step, high), 2 * step
-    while low < top:
-        middle = (low + top) // 2
-        low, top = (low, middle) if holds(middle) else (middle + 1, top)
-    return top
+    numbers = range(low, high + 1)
+    place = bisect.bisect_left(numbers, True, key=holds)
+    return None if place == len(numbers) else numbers[place]
 
 
 def _least_epsilon(s: Setting, reaches: Callable[[Setting], bool]) -> float | None:

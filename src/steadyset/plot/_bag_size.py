@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import set_validation, validation
+from steadyset._base import validation
 from steadyset.guarantees import selection_stability
 from steadyset.plot import _style
 
@@ -99,7 +99,7 @@ def compute_bag_size_tradeoff(
     ]
     cost = np.array(sizes) / n * (1 if n_bags is None else n_bags)
     measured = {
-        validation.resolve_bag_size(size, n, resampling): set_validation.share(value, "accuracy")
+        validation.resolve_bag_size(size, n, resampling): validation.share(value, "accuracy")
         for size, value in (accuracy or {}).items()
     }
     deltas = np.array([guarantee.delta for guarantee in guarantees])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from steadyset._base import set_validation, validation
 from steadyset.plot import _style
-from steadyset.selection import Argmax, FixedMargin, InflatedArgmax, Rule
+from steadyset.selection import Rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,11 +178,8 @@ def compute_simplex_regions(rule: Rule) -> SimplexRegions:
     >>> len(ss.plot.compute_simplex_regions(ss.Argmax()).regions)
     3
     """
-    if isinstance(rule, Argmax):
-        h = 0.0
-    elif isinstance(rule, InflatedArgmax | FixedMargin):
-        h = rule.epsilon / math.sqrt(2)
-    else:
+    h = rule.lone_margin if isinstance(rule, Rule) else None
+    if h is None:
         raise TypeError(f"rule must be InflatedArgmax, FixedMargin or Argmax; got {validation.shown(rule)}.")
     if h >= 1:  # no label can lead by h
         return SimplexRegions(rule, (Region((0, 1, 2), _straight(*_CORNERS)),))
@@ -214,7 +211,7 @@ def _kite(j: int, h: float, apex: NDArray[np.float64]) -> tuple[Edge, ...]:
 def _inner_edge(rule: Rule, missing: int, h: float, apexes: NDArray[np.float64]) -> tuple[Edge, ...]:
     """The border between {1, 2, 3} and the pair without `missing`, from apex to apex."""
     start, stop = apexes[(missing + 1) % 3], apexes[(missing + 2) % 3]
-    if isinstance(rule, InflatedArgmax):
+    if rule.path_epsilon is not None:  # the inflated argmax
         return (Edge(start, stop, centre=apexes[missing]),)
     corner = _CENTRE - h * (_CORNERS[missing] - _CENTRE)  # w_j = w_k = w_missing + h
     return Edge(start, corner), Edge(corner, stop)

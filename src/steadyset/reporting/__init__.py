@@ -1,5 +1,5 @@
 """The stability report: one HTML file that says what was observed, what is proved, and where the doubt is."""
 
-from steadyset.reporting._report import Report, report
+from steadyset.reporting._report import StabilityReport, report
 
-__all__ = ["Report", "report"]
+__all__ = ["StabilityReport", "report"]

@@ -4,9 +4,8 @@ import bisect
 import math
 from typing import Any
 
-from steadyset.bags import Bags
-from steadyset.guarantees import Guarantee, check_setting, least_held, selection_stability
-from steadyset.selection import FixedMargin, InflatedArgmax
+from steadyset.bags import Bags, guarantee_of_rule, stability_of_bags
+from steadyset.guarantees import Guarantee, hit_probability, least_held
 
 TITLES = {
     "paper": "theorem of the paper",
@@ -21,19 +20,10 @@ def guarantee(bags: Bags, rule: Any, n_classes: int, *, limit: bool = False) -> 
 
     With `limit`, that of infinitely many such bags.
     """
-    if bags.resampling is None:
-        return (
-            "No guarantee: the bags were adopted, and how they were drawn is not known. They can be audited, "
-            "never certified."
-        )
-    compatible = getattr(rule, "compatible_epsilon", lambda n: None)(n_classes)
-    if not compatible:
-        return f"No guarantee: no theorem makes the rule {_named(rule)} compatible for {n_classes} labels."
-    return selection_stability(
-        **_setting(bags, n_classes, limit),
-        epsilon=min(float(compatible), 2.0),  # no two probability vectors are farther apart
-        any_rule=not isinstance(rule, InflatedArgmax | FixedMargin),
-    )
+    try:
+        return guarantee_of_rule(bags, rule, n_classes, limit=limit)
+    except ValueError as error:
+        return f"No guarantee: {error}"
 
 
 def along_epsilon(bags: Bags, n_classes: int, top: float) -> dict[str, Any] | None:
@@ -46,14 +36,11 @@ def along_epsilon(bags: Bags, n_classes: int, top: float) -> dict[str, Any] | No
         return None
     square, theorem = _over_square(bags, n_classes, limit=False)
     limit_square, _ = _over_square(bags, n_classes, limit=True)
-    setting = check_setting(
-        **_setting(bags, n_classes, True), epsilon=1.0, theorem="best", sigma2=None, n_dropped=1, any_rule=False
-    )
     return {
         "square": square,
         "theorem": theorem,
         "limitSquare": limit_square,
-        "hit": setting.hit,
+        "hit": hit_probability(bags.n_samples, bags.bag_size or 0, bags.resampling),
         "bags": bags.n_bags,
         "small": [] if bags.coupling != "hash" else _small_bag_steps(bags, n_classes, square, top),
     }
@@ -61,10 +48,7 @@ def along_epsilon(bags: Bags, n_classes: int, top: float) -> dict[str, Any] | No
 
 def _over_square(bags: Bags, n_classes: int, limit: bool) -> tuple[float, str]:
     """Return the smaller of the two bounds that go with 1/epsilon^2, at epsilon = 1, and its theorem."""
-    at_one = [
-        selection_stability(**_setting(bags, n_classes, limit), epsilon=1.0, theorem=name)
-        for name in ("paper", "second-moment")
-    ]
+    at_one = [stability_of_bags(bags, n_classes, 1.0, theorem=name, limit=limit) for name in ("paper", "second-moment")]
     best = min(at_one, key=lambda found: found.delta)
     return best.delta, best.theorem
 
@@ -77,8 +61,7 @@ def _small_bag_steps(bags: Bags, n_classes: int, square: float, top: float) -> l
     width = math.sqrt(2) / bags.n_bags  # of the epsilons that share a number of bags
 
     def bound(held: int) -> float:
-        setting = _setting(bags, n_classes, False)
-        return selection_stability(**setting, epsilon=(held - 0.5) * width, theorem="small-bags").delta
+        return stability_of_bags(bags, n_classes, (held - 0.5) * width, theorem="small-bags").delta
 
     numbers = range(1, least_held(top, bags.n_bags) + 1)
     found: list[list[float]] = []
@@ -89,19 +72,3 @@ def _small_bag_steps(bags: Bags, n_classes: int, square: float, top: float) -> l
         if inside < 1e-300 or len(found) == _MOST_STEPS:
             break
     return found
-
-
-def _setting(bags: Bags, n_classes: int, limit: bool) -> dict[str, Any]:
-    return {
-        "n_samples": bags.n_samples,
-        "bag_size": bags.bag_size or 0,
-        "n_classes": n_classes,
-        "n_bags": None if limit else bags.n_bags,
-        "resampling": bags.resampling,
-        "coupling": bags.coupling,
-    }
-
-
-def _named(rule: Any) -> str:
-    name = getattr(rule, "__name__", None)
-    return name if isinstance(name, str) else repr(rule)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import set_validation, validation
+from steadyset._base import validation
 from steadyset.audit import Certificates, StabilityAudit, audit_bags, certify
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
@@ -15,14 +15,12 @@ from steadyset.metrics import by_pair, mean_set_size, set_report
 from steadyset.reporting import _bound, _steps
 from steadyset.reporting._inputs import Inputs
 from steadyset.selection import (
-    NDC,
-    SVBOP,
     Argmax,
     FixedMargin,
     InflatedArgmax,
-    MassThreshold,
     Rule,
-    TopK,
+    rule_name,
+    rules_side_by_side,
     stability_radius,
 )
 
@@ -60,7 +58,8 @@ class Evidence:
         return self.inputs.moves
 
 
-INFLATED, MARGIN = "inflated argmax", "fixed margin"
+#: The two rules that the slider moves, by their names on the page.
+INFLATED, MARGIN = InflatedArgmax().display_name, FixedMargin().display_name
 
 
 def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
@@ -97,26 +96,10 @@ def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
 
 def _rules(inputs: Inputs, sets: NDArray[np.bool_]) -> dict[str, Any]:
     """Return the rules side by side, by the names that the page gives them; the one in use has its own line."""
-    epsilon = inputs.epsilon
-    rules: dict[str, Any] = {
-        "argmax": Argmax(),
-        INFLATED: InflatedArgmax(epsilon),
-        MARGIN: FixedMargin(epsilon),
-        "top 2": TopK(2),
-        "mass threshold, 0.8": MassThreshold(0.8),
-        "NDC, F1": NDC(),
-        "SVBOP, u65": SVBOP("u65"),
-        "SVBOP, u80": SVBOP("u80"),
-    }
+    rules: dict[str, Any] = {rule.display_name: rule for rule in rules_side_by_side(inputs.epsilon)}
     if not inputs.moves and inputs.rule not in rules.values():
         rules[f"in use: {rule_name(inputs.rule)}"] = sets
     return rules
-
-
-def rule_name(rule: Any) -> str:
-    """Return a rule's name: that of a function, else how it prints."""
-    name = getattr(rule, "__name__", None)
-    return name if isinstance(name, str) else repr(rule)
 
 
 def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -> Table:
@@ -142,10 +125,11 @@ def _instabilities(
     cheap = path.n_points * path.n_units <= _PAIRS_A_RULE
     found: dict[str, float | None] = {}
     for name, rule in rules.items():
-        if isinstance(rule, Argmax):
-            found[name] = None if path.epsilon_floor > 0 else float(path.at(0.0).max())
-        elif name == INFLATED:
+        if name == INFLATED:
             found[name] = path.max_instability
+        elif isinstance(rule, Rule) and rule.path_epsilon is not None:
+            on_path = rule.path_epsilon >= path.epsilon_floor
+            found[name] = float(path.at(rule.path_epsilon).max()) if on_path else None
         elif not isinstance(rule, Rule) or rule == inputs.rule:
             found[name] = own.max_instability
         elif name == MARGIN or not cheap:
@@ -180,8 +164,8 @@ def _certify(predictions: BagPredictions, rule: Any, alpha: float) -> tuple[Cert
         return "No certificates: the bags were adopted, and how they were drawn is not known.", points
     if predictions.n_bags < 4:
         return f"No certificates: they need at least 4 bags, and there are {predictions.n_bags}.", points
-    if not isinstance(rule, Rule) or (
-        not isinstance(rule, Argmax) and rule.compatible_epsilon(predictions.n_classes) is None
+    if not isinstance(rule, Rule) or not (
+        rule.has_radius or rule.compatible_epsilon(predictions.n_classes) is not None
     ):
         return f"No certificates: the rule {rule_name(rule)} has no stability radius.", points
     return certify(predictions, rule, alpha), points
@@ -190,7 +174,7 @@ def _certify(predictions: BagPredictions, rule: Any, alpha: float) -> tuple[Cert
 def conflict_numbers(audit: StabilityAudit, epsilon: float | None = None) -> dict[str, Any]:
     """Return an audit in plain numbers, at its own epsilon or at another."""
     found = audit.instability if epsilon is None else audit.at(epsilon)
-    counts = np.rint(found * audit.n_units).astype(np.int64)
+    counts = audit.n_conflicts if epsilon is None else np.rint(found * audit.n_units).astype(np.int64)
     return {
         "conflicts": int(counts.sum()),
         "pairs": audit.n_points * audit.n_units,
@@ -199,11 +183,3 @@ def conflict_numbers(audit: StabilityAudit, epsilon: float | None = None) -> dic
         "max_rows": int(counts.max()),
         "mean_instability": float(found.mean()),
     }
-
-
-def checked_level(alpha: Any) -> float:
-    """Return a level above 0 and below 1."""
-    level = set_validation.share(alpha, "alpha")
-    if not 0 < level < 1:
-        raise ValueError(f"alpha must be a number above 0 and below 1; got {alpha!r}.")
-    return level

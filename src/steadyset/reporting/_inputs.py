@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from steadyset._base import validation
 from steadyset.bags import BagPredictions
 from steadyset.ensemble import StableClassifier, _fit_inputs
-from steadyset.selection import InflatedArgmax, with_epsilon
+from steadyset.selection import InflatedArgmax, Rule, with_epsilon
 
 _SAMPLE_SEED = 0
 
@@ -39,8 +39,8 @@ class Inputs:
 
     @property
     def moves(self) -> bool:
-        """Whether the slider moves the rule itself: it is the inflated argmax."""
-        return type(self.rule) is InflatedArgmax
+        """Whether the slider moves the rule itself: it is the inflated argmax, whose epsilon the slider sets."""
+        return isinstance(self.rule, Rule) and self.rule.has_epsilon and self.rule.path_epsilon is not None
 
 
 def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max_points: Any) -> Inputs:
@@ -50,8 +50,8 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         raise ValueError(f"epsilon and rule must not both be given; got epsilon={epsilon!r} and rule={rule!r}.")
     if epsilon is not None:
         epsilon = validation.epsilon(epsilon)
-    if rule is not None and not callable(rule):
-        raise TypeError(f"rule must be a rule object or a callable; got {validation.shown(rule)}.")
+    if rule is not None:
+        validation.rule(rule)
     if isinstance(model, BagPredictions):
         n, rows = model.n_points, None if X is None else _checked_rows(X, model.n_points)
     elif isinstance(model, StableClassifier):

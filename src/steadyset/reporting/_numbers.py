@@ -14,8 +14,8 @@ from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
 from steadyset.metrics import Estimate
 from steadyset.reporting import _bound, _formats
-from steadyset.reporting._evidence import INFLATED, MARGIN, Evidence, conflict_numbers, rule_name
-from steadyset.selection import InflatedArgmax, Rule
+from steadyset.reporting._evidence import INFLATED, MARGIN, Evidence, conflict_numbers
+from steadyset.selection import InflatedArgmax, Rule, rule_name
 
 MOST_ROWS = 12
 _MOST_PAIRS = 12

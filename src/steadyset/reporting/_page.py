@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base import optional
-from steadyset.guarantees import selection_stability
 from steadyset.reporting import _bound, _formats, _numbers, _steps
 from steadyset.reporting._evidence import Evidence
 
@@ -73,19 +72,12 @@ def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
 
 def _certificates(found: Evidence) -> dict[str, Any] | None:
     """Return what Theorem 4 is made of at each certified point: the radius of the argmax, and the two bounds."""
-    proved, bags = found.certificates, found.inputs.predictions.bags
+    proved = found.certificates
     if isinstance(proved, str) or not found.moves:
         return None
-    influence = selection_stability(
-        n_samples=bags.n_samples,
-        epsilon=1.0,
-        bag_size=bags.bag_size or 0,
-        resampling=bags.resampling or "subbagging",
-        theorem="second-moment",
-    ).delta
     return {
         "rows": proved.n_samples,
-        "influence": influence,
+        "influence": proved.influence,
         "lead": _packed(found.lead[found.certified], "<f8"),
         "spread": _packed(proved.spread_bound, "<f8"),
         "distance": _packed(proved.distance_bound, "<f8"),

@@ -10,7 +10,7 @@ from steadyset.reporting import _evidence, _examples, _inputs, _numbers, _page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report:
+class StabilityReport:
     """A stability report.
 
     Parameters
@@ -53,7 +53,7 @@ class Report:
     def __repr__(self) -> str:
         audit = self.numbers["audit"]
         return (
-            f"Report({self.numbers['n_points']:,} points, {audit['conflicts']:,} conflicts when one of "
+            f"StabilityReport({self.numbers['n_points']:,} points, {audit['conflicts']:,} conflicts when one of "
             f"{audit['rows_left_out']:,} rows is dropped, {len(self.html.encode()) / 1e6:.1f} MB)"
         )
 
@@ -71,7 +71,7 @@ def report(
     alpha: float = 0.05,
     max_points: int = 10_000,
     n_jobs: int | None = None,
-) -> Report:
+) -> StabilityReport:
     """Make a stability report: one HTML file with what was observed, what is proved, and where the doubt is.
 
     The page has an epsilon slider that moves every number, set and curve on it; its numbers are those of
@@ -105,7 +105,7 @@ def report(
 
     Returns
     -------
-    Report
+    StabilityReport
 
     Notes
     -----
@@ -118,19 +118,19 @@ def report(
     >>> bags = ss.draw_bags(n_samples=50, n_bags=100, bag_size=25)
     >>> proba = np.random.default_rng(0).dirichlet([1, 1, 1], size=(100, 4))
     >>> ss.report(ss.BagPredictions(proba, bags, "abc"), y=list("abca"), epsilon=0.01)
-    Report(4 points, 33 conflicts when one of 50 rows is dropped, ... MB)
+    StabilityReport(4 points, 33 conflicts when one of 50 rows is dropped, ... MB)
     """
     _page.libraries()
     if output is not None:
         checked_path(output, "output")
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be a string; got {validation.shown(title)}.")
-    level = _evidence.checked_level(alpha)
+    level = validation.level(alpha, "alpha")
     inputs = _inputs.gather(model, X, y, rule, epsilon, images, max_points)
     found = _evidence.collect(inputs, level, n_jobs)
     examples = _examples.examples(found)
     numbers = _numbers.plain(found, examples)
-    made = Report(_page.page(found, numbers, examples, title or "Stability report"), numbers)
+    made = StabilityReport(_page.page(found, numbers, examples, title or "Stability report"), numbers)
     if output is not None:
         made.save(output)
     return made

@@ -73,19 +73,13 @@ def last_conflicts(audit: StabilityAudit) -> NDArray[np.float64]:
     last, own = audit.pair_epsilons.copy(), audit.epsilon or 0.0
     if own < audit.epsilon_floor:
         return last
-    found = np.rint(audit.instability * audit.n_units).astype(np.int64)
-    for point in np.flatnonzero(_counted(audit, last >= own) > found):  # ties that the rule rounds outward
+    found = audit.n_conflicts
+    for point in np.flatnonzero(audit.pairs_per_point(last >= own) > found):  # ties that the rule rounds outward
         place = np.arange(audit.pair_starts[point], audit.pair_starts[point + 1])
         above = place[last[place] >= own]
         surplus = len(above) - int(found[point])
         last[above[np.argsort(last[above], kind="stable")[:surplus]]] = np.nextafter(own, 0)
     return last
-
-
-def _counted(audit: StabilityAudit, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    running = np.concatenate([[0], np.cumsum(kept)])
-    counts: NDArray[np.int64] = running[audit.pair_starts[1:]] - running[audit.pair_starts[:-1]]
-    return counts
 
 
 def slider_top(epsilon: float) -> float:

@@ -1,22 +1,26 @@
-"""Selection rules: from probabilities to sets of labels. One file a rule."""
+"""Selection rules: from probabilities to sets of labels. One file per rule."""
 
 from steadyset.selection._argmax import Argmax, argmax_set
 from steadyset.selection._fixed_margin import FixedMargin, fixed_margin
 from steadyset.selection._inflated_argmax import InflatedArgmax, inflated_argmax, with_epsilon
+from steadyset.selection._kernels import KernelArguments
 from steadyset.selection._mass_threshold import MassThreshold, mass_threshold
+from steadyset.selection._menu import RULES_BY_NAME, rules_side_by_side
 from steadyset.selection._ndc import NDC, ndc
 from steadyset.selection._path import entry_epsilons
 from steadyset.selection._radius import stability_radius
-from steadyset.selection._rule import Rule
+from steadyset.selection._rule import Rule, rule_name
 from steadyset.selection._svbop import SVBOP, svbop
 from steadyset.selection._top_k import TopK, top_k
 
 __all__ = [
     "NDC",
+    "RULES_BY_NAME",
     "SVBOP",
     "Argmax",
     "FixedMargin",
     "InflatedArgmax",
+    "KernelArguments",
     "MassThreshold",
     "Rule",
     "TopK",
@@ -26,6 +30,8 @@ __all__ = [
     "inflated_argmax",
     "mass_threshold",
     "ndc",
+    "rule_name",
+    "rules_side_by_side",
     "stability_radius",
     "svbop",
     "top_k",

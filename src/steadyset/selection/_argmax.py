@@ -1,11 +1,15 @@
 """The plain argmax, with all its ties."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steadyset.selection import _arrays, _kernels
+from steadyset.selection._kernels import KernelArguments, RuleId
 from steadyset.selection._radius import INV_SQRT2, leading_gap
-from steadyset.selection._rule import Rule
+from steadyset.selection._rule import Rule, lead
 
 
 def argmax_set(proba: Any) -> Any:
@@ -35,9 +39,10 @@ def argmax_set(proba: Any) -> Any:
     if _arrays.is_foreign(proba):
         scores = _arrays.foreign_scores(proba)
         return _arrays.shifted(scores) == 0
-    return _kernels.select(proba, _kernels.RuleId.ARGMAX)
+    return _kernels.select(proba, KernelArguments(RuleId.ARGMAX))
 
 
+@final
 @dataclass(frozen=True)
 class Argmax(Rule):
     """The rule :func:`steadyset.argmax_set` as an object; no theorem makes it compatible.
@@ -52,6 +57,11 @@ class Argmax(Rule):
     True
     """
 
+    display_name = "argmax"
+    has_radius = True
+    kernel = KernelArguments(RuleId.ARGMAX)
+    lone_margin = path_epsilon = 0.0  # any lead leaves a label alone; the epsilon-path starts here
+
     def __call__(self, proba: Any) -> Any:
         return argmax_set(proba)
 
@@ -62,3 +72,10 @@ class Argmax(Rule):
     def stability_radius(self, proba: Any) -> Any:
         """Return g / sqrt(2), g the gap between the two largest scores."""
         return leading_gap(proba) * INV_SQRT2
+
+    def stays_selected(
+        self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
+    ) -> NDArray[np.bool_]:
+        """Return where all c votes for one other label cannot overtake the label."""
+        stays: NDArray[np.bool_] = lead(sums, labels) >= c
+        return stays

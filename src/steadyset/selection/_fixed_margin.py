@@ -1,12 +1,16 @@
 """The fixed margin: the simpler compatible rule."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._radius import INV_SQRT2, OUTWARD_UNITS, inflated_radius
-from steadyset.selection._rule import Rule
+from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._radius import INV_SQRT2, OUTWARD_UNITS
+from steadyset.selection._rule import EpsilonRule, lead
 
 
 def fixed_margin(proba: Any, epsilon: float) -> Any:
@@ -43,11 +47,12 @@ def fixed_margin(proba: Any, epsilon: float) -> Any:
             return gaps == 0
         bound = -INV_SQRT2 - OUTWARD_UNITS * scores.unit
         return (gaps / epsilon > bound) if epsilon < float("inf") else gaps <= 0
-    return _kernels.select(proba, _kernels.RuleId.FIXED_MARGIN, epsilon)
+    return _kernels.select(proba, KernelArguments(RuleId.FIXED_MARGIN, epsilon))
 
 
+@final
 @dataclass(frozen=True)
-class FixedMargin(Rule):
+class FixedMargin(EpsilonRule):
     """The rule :func:`steadyset.fixed_margin` as an object.
 
     Parameters
@@ -66,18 +71,15 @@ class FixedMargin(Rule):
     array([ True,  True, False])
     """
 
-    epsilon: float = 0.05
-
-    def __post_init__(self) -> None:
-        validation.epsilon(self.epsilon)
+    display_name = "fixed margin"
+    _kernel_id = RuleId.FIXED_MARGIN
 
     def __call__(self, proba: Any) -> Any:
         return fixed_margin(proba, self.epsilon)
 
-    def compatible_epsilon(self, n_classes: int | None = None) -> float:
-        """Return epsilon, for any number of labels and off the simplex too."""
-        return float(self.epsilon)
-
-    def stability_radius(self, proba: Any) -> Any:
-        """Return the inflated argmax's radius: this rule's sets contain its sets."""
-        return inflated_radius(proba, float(self.epsilon))
+    def stays_selected(
+        self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
+    ) -> NDArray[np.bool_]:
+        """Return where all c votes for one other label cannot put the label outside the margin."""
+        stays: NDArray[np.bool_] = lead(sums, labels) > c - self.lone_margin * n_bags
+        return stays

@@ -1,13 +1,17 @@
 """The inflated argmax, the paper's own rule."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._radius import INV_SQRT2, OUTWARD_UNITS, inflated_radius
-from steadyset.selection._rule import Rule
+from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._radius import INV_SQRT2, OUTWARD_UNITS
+from steadyset.selection._rule import EpsilonRule, lead
 
 
 def inflated_argmax(proba: Any, epsilon: float) -> Any:
@@ -51,7 +55,7 @@ def inflated_argmax(proba: Any, epsilon: float) -> Any:
     epsilon = validation.epsilon(epsilon)
     if _arrays.is_foreign(proba):
         return _inflated_argmax_xp(_arrays.foreign_scores(proba), epsilon)
-    return _kernels.select(proba, _kernels.RuleId.INFLATED_ARGMAX, epsilon)
+    return _kernels.select(proba, KernelArguments(RuleId.INFLATED_ARGMAX, epsilon))
 
 
 def _inflated_argmax_xp(scores: _arrays.Scores, epsilon: float) -> Any:
@@ -77,8 +81,9 @@ def _inflated_argmax_xp(scores: _arrays.Scores, epsilon: float) -> Any:
     return (u > t - OUTWARD_UNITS * scores.unit) | (gaps == 0)
 
 
+@final
 @dataclass(frozen=True)
-class InflatedArgmax(Rule):
+class InflatedArgmax(EpsilonRule):
     """The rule :func:`steadyset.inflated_argmax` as an object.
 
     Parameters
@@ -100,25 +105,39 @@ class InflatedArgmax(Rule):
     0.1
     """
 
-    epsilon: float = 0.05
-
-    def __post_init__(self) -> None:
-        validation.epsilon(self.epsilon)
+    display_name = "inflated argmax"
+    _kernel_id = RuleId.INFLATED_ARGMAX
 
     def __call__(self, proba: Any) -> Any:
         return inflated_argmax(proba, self.epsilon)
 
-    def compatible_epsilon(self, n_classes: int | None = None) -> float:
-        """Return epsilon, for any number of labels and off the simplex too."""
+    @property
+    def path_epsilon(self) -> float:
+        """The rule's own epsilon."""
         return float(self.epsilon)
 
-    def stability_radius(self, proba: Any) -> Any:
-        """Return max(eps, eps/2 + g/sqrt(2)), g the gap between the two largest scores."""
-        return inflated_radius(proba, float(self.epsilon))
+    def stays_selected(
+        self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
+    ) -> NDArray[np.bool_]:
+        """Return where the label is selected at every corner; between the two simple bounds, by trying them all."""
+        n_classes = sums.shape[1]
+        ahead = lead(sums, labels)
+        if n_classes == 1:
+            return np.ones(len(sums), np.bool_)
+        # The inflated argmax lies between {w_j > M - kappa_L eps} and {w_j > M - h}.
+        kappa = math.sqrt(n_classes / (n_classes - 1)) - INV_SQRT2
+        stays: NDArray[np.bool_] = ahead > c - kappa * self.epsilon * n_bags
+        shrunk = self.epsilon * (1 - 1e-9) - 1e-9  # selected there: selected at epsilon whatever the rounding
+        between = np.flatnonzero(~stays & (ahead > c - self.lone_margin * n_bags))
+        if shrunk > 0 and len(between):
+            corners = sums[between, None, :] + c * np.eye(n_classes)
+            selected = inflated_argmax(corners / n_bags, shrunk)
+            stays[between] = selected[np.arange(len(between)), :, labels[between]].all(axis=1)
+        return stays
 
 
-def with_epsilon(rule: Any, epsilon: float) -> Rule:
+def with_epsilon(rule: Any, epsilon: float) -> Any:
     """Return the rule at another epsilon; for a rule without one, the inflated argmax at that epsilon."""
-    if isinstance(rule, Rule) and hasattr(rule, "epsilon"):
-        return type(rule)(epsilon)  # type: ignore[call-arg]
+    if is_dataclass(rule) and not isinstance(rule, type) and hasattr(rule, "epsilon"):
+        return replace(rule, epsilon=epsilon)
     return InflatedArgmax(epsilon)

@@ -1,5 +1,6 @@
 """The way to the native kernels for NumPy arrays."""
 
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -24,21 +25,40 @@ class RuleId(IntEnum):
     SVBOP = 6
 
 
-def select(proba: Any, rule: RuleId, a: float = 0.0, b: float = 0.0, k: Any = None) -> NDArray[np.bool_]:
+@dataclass(frozen=True)
+class KernelArguments:
+    """A rule as the native kernels take it.
+
+    `parameter` is its one real parameter (epsilon, tau, beta, or alpha of a utility), `discount` the beta of a utility,
+    and `k` the number of labels of the top k.
+    """
+
+    rule: RuleId
+    parameter: float = 0.0
+    discount: float = 0.0
+    k: int = 0
+
+    @property
+    def on_probabilities(self) -> bool:
+        """Whether the rule is for probabilities only, so that the kernel checks rows against the simplex."""
+        return self.rule > RuleId.TOP_K
+
+
+def select(proba: Any, rule: KernelArguments) -> NDArray[np.bool_]:
     """Return the rule's mask for anything that NumPy reads."""
     scores, kind = validation.numpy_scores(proba)
     shape = scores.shape
-    if rule == RuleId.TOP_K:
-        k = validation.top_k(k, shape[-1])
-    if rule > RuleId.TOP_K:
+    k = validation.top_k(rule.k, shape[-1]) if rule.rule == RuleId.TOP_K else 0
+    sum_slack = tie_slack = 0.0
+    if rule.on_probabilities:
         sum_slack = validation.sum_slack("bfloat16" if kind == 3 else scores.dtype)
         tie_slack = validation.tie_slack("bfloat16" if kind == 3 else scores.dtype)
-    else:
-        sum_slack = tie_slack = 0.0
     mask = np.empty(shape, np.bool_)
     rows, out = _as_rows(scores), _as_rows(mask)
     threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
-    failure = _native.select(rows, kind, rule, a, b, k or 0, sum_slack, tie_slack, out, threads)
+    failure = _native.select(
+        rows, kind, rule.rule, rule.parameter, rule.discount, k, sum_slack, tie_slack, out, threads
+    )
     if failure is not None:
         _reject(failure, rows, kind, shape, sum_slack)
     return mask

@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._radius import constant_radius
+from steadyset.selection._kernels import KernelArguments, RuleId
 from steadyset.selection._rule import Rule
 
 
@@ -37,7 +37,7 @@ def mass_threshold(proba: Any, tau: float) -> Any:
     """
     tau = validation.tau(tau)
     if not _arrays.is_foreign(proba):
-        return _kernels.select(proba, _kernels.RuleId.MASS_THRESHOLD, tau)
+        return _kernels.select(proba, KernelArguments(RuleId.MASS_THRESHOLD, tau))
     scores = _arrays.foreign_scores(proba, probabilities=True)
     xp, w = scores.xp, _arrays.descending(scores, scores.w)
     slack = validation.tie_slack(proba.dtype) + scores.counts() * scores.unit
@@ -46,6 +46,7 @@ def mass_threshold(proba: Any, tau: float) -> Any:
     return scores.w >= _arrays.at_index(scores, w, last)
 
 
+@final
 @dataclass(frozen=True)
 class MassThreshold(Rule):
     """The rule :func:`steadyset.mass_threshold` as an object.
@@ -86,6 +87,12 @@ class MassThreshold(Rule):
             return None
         return 2 * (2 * float(self.tau) - 1) / math.sqrt(validation.label_count(n_classes))
 
-    def stability_radius(self, proba: Any) -> Any:
-        """Return the compatible epsilon for every row."""
-        return constant_radius(self, proba)
+    @property
+    def display_name(self) -> str:
+        """The rule's name in tables and figures."""
+        return f"mass threshold {self.tau:g}"
+
+    @property
+    def kernel(self) -> KernelArguments:
+        """What the native kernels take for this rule."""
+        return KernelArguments(RuleId.MASS_THRESHOLD, float(self.tau))

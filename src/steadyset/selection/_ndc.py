@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._radius import constant_radius
+from steadyset.selection._kernels import KernelArguments, RuleId
 from steadyset.selection._rule import Rule
 
 
@@ -42,7 +42,7 @@ def ndc(proba: Any, beta: float = 1.0) -> Any:
     """
     beta = validation.beta(beta)
     if not _arrays.is_foreign(proba):
-        return _kernels.select(proba, _kernels.RuleId.NDC, beta)
+        return _kernels.select(proba, KernelArguments(RuleId.NDC, beta))
     scores = _arrays.foreign_scores(proba, probabilities=True)
     xp, w = scores.xp, _arrays.descending(scores, scores.w)
     following = xp.concat([w[..., 1:], xp.zeros_like(w[..., :1])], axis=-1)  # w_[L+1] = 0
@@ -50,6 +50,7 @@ def ndc(proba: Any, beta: float = 1.0) -> Any:
     return scores.w >= _arrays.at_index(scores, w, _arrays.first_true(scores, enough))
 
 
+@final
 @dataclass(frozen=True)
 class NDC(Rule):
     """The rule :func:`steadyset.ndc` as an object.
@@ -96,6 +97,12 @@ class NDC(Rule):
         b = np.concatenate([[1.0], n_labels - np.arange(1, n_labels)])
         return float(np.min(b2 / n_labels * (1 / (a + b2) + 1 / (b + b2)) / np.sqrt(1 / a + 1 / b)))
 
-    def stability_radius(self, proba: Any) -> Any:
-        """Return the compatible epsilon for every row."""
-        return constant_radius(self, proba)
+    @property
+    def display_name(self) -> str:
+        """The rule's name in tables and figures."""
+        return f"NDC F{self.beta:g}"
+
+    @property
+    def kernel(self) -> KernelArguments:
+        """What the native kernels take for this rule."""
+        return KernelArguments(RuleId.NDC, float(self.beta))

@@ -1,13 +1,22 @@
-"""What every selection rule is."""
+"""What every selection rule is, and every answer about itself that other rooms ask for."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset._base import validation
+from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._radius import INV_SQRT2, constant_radius, inflated_radius
 
 
 class Rule(ABC):
     """A selection rule: probabilities in, label sets out.
 
-    Rules are frozen, compare by their parameters and are callable on arrays of shape (..., n_classes).
+    Rules are frozen, compare by their parameters and are callable on arrays of shape (..., n_classes). To write a rule
+    of your own, subclass this class; the rules of this library are final.
 
     Notes
     -----
@@ -20,7 +29,15 @@ class Rule(ABC):
     (True, True)
     >>> [rule.compatible_epsilon(3) for rule in (ss.Argmax(), ss.FixedMargin(0.1), ss.TopK(2))]
     [None, 0.1, inf]
+    >>> [rule.display_name for rule in (ss.Argmax(), ss.FixedMargin(0.1), ss.TopK(2))]
+    ['argmax', 'fixed margin', 'top 2']
     """
+
+    def __init_subclass__(cls) -> None:
+        # An audit applies a rule of this library natively: a subclass that selects otherwise would be audited wrongly.
+        final = [base.__name__ for base in cls.__mro__[1:] if base.__dict__.get("__final__")]
+        if final:
+            raise TypeError(f"a rule of your own must be a subclass of steadyset.Rule itself; got one of {final[0]}.")
 
     @abstractmethod
     def __call__(self, proba: Any) -> Any:
@@ -33,6 +50,100 @@ class Rule(ABC):
         None where no theorem applies; infinity where any two sets share a label.
         """
 
-    @abstractmethod
     def stability_radius(self, proba: Any) -> Any:
-        """Return how far each row may move before its set can turn disjoint; see :func:`steadyset.stability_radius`."""
+        """Return how far each row may move before its set can turn disjoint; see :func:`steadyset.stability_radius`.
+
+        Unless a rule knows better, the compatible epsilon for every row; an error where there is none.
+        """
+        return constant_radius(self, proba)
+
+    @property
+    def display_name(self) -> str:
+        """The rule's name in tables and figures; its epsilon, which those vary, is not part of it."""
+        return repr(self)
+
+    @property
+    def has_epsilon(self) -> bool:
+        """Whether the rule has a parameter `epsilon`."""
+        return hasattr(self, "epsilon")
+
+    @property
+    def has_radius(self) -> bool:
+        """Whether the stability radius of a row says more than a compatible epsilon, as the argmax's does."""
+        return False
+
+    @property
+    def kernel(self) -> KernelArguments | None:
+        """What the native kernels take for this rule; None for a rule that they do not know."""
+        return None
+
+    @property
+    def lone_margin(self) -> float | None:
+        """The lead from which on a label is alone in its set, whatever the others; None where there is no such lead."""
+        return None
+
+    @property
+    def path_epsilon(self) -> float | None:
+        """The rule's place on the epsilon-path of the inflated argmax, 0 for the argmax; None off the path."""
+        return None
+
+    @property
+    def holds_inflated_argmax(self) -> bool:
+        """Whether the sets always hold those of the inflated argmax at the compatible epsilon."""
+        return False
+
+    def stays_selected(
+        self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
+    ) -> NDArray[np.bool_]:
+        """Return for each row whether its label is proved to stay selected at all corners (sums + c e_l) / n_bags.
+
+        False where nothing is proved. The vectors at which a label is selected form a convex set, so that the corners
+        speak for every vote of the c bags.
+        """
+        return np.zeros(len(sums), np.bool_)
+
+
+@dataclass(frozen=True)
+class EpsilonRule(Rule):
+    """What the two rules with an epsilon share: both are compatible at it, and hold the inflated argmax."""
+
+    epsilon: float = 0.05
+
+    holds_inflated_argmax = True
+    _kernel_id: ClassVar[RuleId]
+
+    def __post_init__(self) -> None:
+        validation.epsilon(self.epsilon)
+
+    def compatible_epsilon(self, n_classes: int | None = None) -> float:
+        """Return epsilon, for any number of labels and off the simplex too."""
+        return float(self.epsilon)
+
+    def stability_radius(self, proba: Any) -> Any:
+        """Return max(eps, eps/2 + g/sqrt(2)), g the gap between the two largest scores."""
+        return inflated_radius(proba, float(self.epsilon))
+
+    @property
+    def kernel(self) -> KernelArguments:
+        """What the native kernels take for this rule."""
+        return KernelArguments(self._kernel_id, float(self.epsilon))
+
+    @property
+    def lone_margin(self) -> float:
+        """The margin by which a label leads in R_j, epsilon / sqrt(2)."""
+        return float(self.epsilon) * INV_SQRT2
+
+
+def rule_name(rule: Any) -> str:
+    """Return how a result names the rule it comes from: the name of a function, else how the rule prints."""
+    name = getattr(rule, "__name__", None)
+    return name if isinstance(name, str) else repr(rule)
+
+
+def lead(sums: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return by how much each row's label leads the best of the others; infinite where there is no other."""
+    at = np.arange(len(sums))
+    others = sums.copy()
+    others[at, labels] = -np.inf
+    ahead: NDArray[np.float64] = sums[at, labels] - others.max(axis=1)
+    return ahead

@@ -1,11 +1,11 @@
 """Set-valued Bayes-optimal prediction for utilities that discount by the size of the set."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._radius import constant_radius
+from steadyset.selection._kernels import KernelArguments, RuleId
 from steadyset.selection._rule import Rule
 
 
@@ -40,7 +40,7 @@ def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
     """
     alpha, discount = validation.utility(utility)
     if not _arrays.is_foreign(proba):
-        return _kernels.select(proba, _kernels.RuleId.SVBOP, alpha, discount)
+        return _kernels.select(proba, KernelArguments(RuleId.SVBOP, alpha, discount))
     scores = _arrays.foreign_scores(proba, probabilities=True)
     xp, w = scores.xp, _arrays.descending(scores, scores.w)
     mass, k = xp.cumulative_sum(w, axis=-1), scores.counts()
@@ -50,6 +50,7 @@ def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
     return _arrays.ranks(scores) <= _arrays.first_true(scores, no_better)
 
 
+@final
 @dataclass(frozen=True)
 class SVBOP(Rule):
     """The rule :func:`steadyset.svbop` as an object; no theorem makes it compatible.
@@ -77,6 +78,12 @@ class SVBOP(Rule):
         """Return None: no theorem applies."""
         return
 
-    def stability_radius(self, proba: Any) -> Any:
-        """Raise: no theorem bounds it."""
-        return constant_radius(self, proba)
+    @property
+    def display_name(self) -> str:
+        """The rule's name in tables and figures."""
+        return f"SVBOP {self.utility}"
+
+    @property
+    def kernel(self) -> KernelArguments:
+        """What the native kernels take for this rule."""
+        return KernelArguments(RuleId.SVBOP, *validation.utility(self.utility))

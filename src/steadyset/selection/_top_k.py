@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
+from steadyset.selection._kernels import KernelArguments, RuleId
 from steadyset.selection._radius import array_like, descending_rows
 from steadyset.selection._rule import Rule
 
@@ -41,9 +42,10 @@ def top_k(proba: Any, k: int) -> Any:
     if _arrays.is_foreign(proba):
         scores = _arrays.foreign_scores(proba)
         return _arrays.ranks(scores) < validation.top_k(k, scores.n_labels)
-    return _kernels.select(proba, _kernels.RuleId.TOP_K, k=k)
+    return _kernels.select(proba, KernelArguments(RuleId.TOP_K, k=k))
 
 
+@final
 @dataclass(frozen=True)
 class TopK(Rule):
     """The rule :func:`steadyset.top_k` as an object.
@@ -90,3 +92,13 @@ class TopK(Rule):
             return array_like(proba, np.full(rows.shape[:-1], math.inf))
         lead = rows[..., :k].sum(axis=-1) - rows[..., k : 2 * k].sum(axis=-1)
         return array_like(proba, np.maximum(lead, 0.0) / math.sqrt(2 * k))
+
+    @property
+    def display_name(self) -> str:
+        """The rule's name in tables and figures."""
+        return f"top {self.k}"
+
+    @property
+    def kernel(self) -> KernelArguments:
+        """What the native kernels take for this rule."""
+        return KernelArguments(RuleId.TOP_K, k=int(self.k))

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset.audit import Certificates, StabilityAudit, audit_bags, certify
+from steadyset.audit import Certificates, StabilityAudit, audit_bags, audit_models, certify
 from steadyset.bags import BagPredictions
-from steadyset.ensemble import audit_models
 from steadyset.guarantees import selection_stability, solve_stability
 from steadyset.metrics import set_report, superfluous_inflation
 from steadyset.paper.fashion_mnist import _printed as printed
@@ -57,18 +56,17 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
     """Audit, and certify, what was trained."""
     bags, rows = predictions.bags, predictions.rows
     pair: dict[str, Rule] = {"argmax": Argmax(), "inflated argmax": InflatedArgmax(epsilon)}
-    n = bags.bags.n_samples
     sampled, independent, complete, equal = {}, {}, {}, {}
     for name, rule in pair.items():
         words = "Fits without each of the drawn rows, with the seed of the fit on all rows."
-        sampled[name, "base"] = audit_models(predictions.base[0], predictions.left_out, rule, rows, n, words)
+        sampled[name, "base"] = _refits(predictions, predictions.left_out, rule, words)
         sampled[name, "subbagged"] = audit_bags(bags, rule, left_out=rows, n_jobs=n_jobs)
         complete[name] = audit_bags(bags, rule, n_jobs=n_jobs)
         equal[name] = audit_bags(bags, rule, left_out=rows, averaging="equal", random_state=0, n_jobs=n_jobs)
         if predictions.left_out_independent is not None:
             models = predictions.left_out_independent
             words = f"Fits without each of the first {len(models)} of the drawn rows, each with a seed of its own."
-            independent[name] = audit_models(predictions.base[0], models, rule, rows[: len(models)], n, words)
+            independent[name] = _refits(predictions, models, rule, words)
     return Findings(
         epsilon,
         y_test,
@@ -79,6 +77,15 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
         complete,
         equal,
         certify(_some_points(bags), pair["inflated argmax"]),
+    )
+
+
+def _refits(predictions: Predictions, models: NDArray[np.float64], rule: Rule, words: str) -> StabilityAudit:
+    """Audit fits without each of the first rows that were drawn against the first base fit."""
+    rows, n = predictions.rows[: len(models)], predictions.bags.bags.n_samples
+    sampled = len(rows) < n
+    return audit_models(
+        predictions.base[0], enumerate(models), rule, rows, algorithm=words, n_samples=n, sampled=sampled
     )
 
 
