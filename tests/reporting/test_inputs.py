@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import steadyset as ss
 from helpers import report_cases as cases
+from steadyset.reporting import StabilityReport
 
 FOUND, TRUTH = cases.predictions()
 
@@ -170,10 +171,10 @@ def test_a_pipeline_and_another_epsilon():
         (lambda: (RandomForestClassifier(), None), "model must be a fitted StableClassifier or a BagPredictions; got"),
         (lambda: (ss.StableClassifier(), np.zeros((2, 2))), "not fitted"),
         (lambda: (FOUND, np.zeros((3, 2))), "X must have a row for each of the 30 points of the predictions; got 3."),
-        (lambda: (FOUND, None, TRUTH[:4]), "y must have a label for each of the 30 rows of X; got 4 labels."),
+        (lambda: (FOUND, None, TRUTH[:4]), "y must have one label for each of the 30 rows of X; got 4 labels."),
         (lambda: (FOUND, None, ["x"] * 30), "y must hold labels that the model knows; got 'x' in row 0."),
         (lambda: (FOUND, None, [None] * 30), "y must hold labels that the model knows; got None in row 0."),
-        (lambda: (FOUND, None, 3), "y must be a label for each row of X; got 3."),
+        (lambda: (FOUND, None, 3), "y must be a sequence of labels; got 3."),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(arguments, words):
@@ -209,7 +210,7 @@ def test_bad_options_are_refused_with_a_sentence(options, words):
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("old")
-    made = Report("new", {})
+    made = StabilityReport("new", {})
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -22,7 +22,7 @@ def to_labels(mask: Any, classes: Sequence[Any] | np.ndarray[Any, Any]) -> list[
     Returns
     -------
     list of tuple
-        One tuple a set, its labels in the order of `classes`.
+        One tuple per set, its labels in the order of `classes`.
 
     Examples
     --------

@@ -2,8 +2,6 @@
 
 import json
 import os
-import shutil
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from steadyset._base import whole_files
 
 MANIFEST = "steadyset.json"
 VERSION = 1
@@ -32,8 +32,7 @@ def write_folder(
     if target.exists() and not _may_replace(target, kind, overwrite):
         raise FileExistsError(f"folder must be new or empty, or overwrite=True for saved {kind}; got {target}.")
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with whole_files.replacing_folder(target) as fresh:
         files = {}
         for name, array in arrays.items():
             path = fresh / f"{name}.npy"
@@ -41,17 +40,6 @@ def write_folder(
             files[name] = {"bytes": path.stat().st_size, "crc32": _crc32(path)}
         manifest = {"format": f"steadyset.{kind}", "version": VERSION, **header, "files": files}
         (fresh / MANIFEST).write_text(json.dumps(manifest, indent=1))
-        fresh.chmod(0o755)
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            os.replace(target, old)
-            os.replace(fresh, target)
-            shutil.rmtree(old)
-        else:
-            os.replace(fresh, target)
-    except BaseException:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
 
 
 def _may_replace(target: Path, kind: str, overwrite: bool) -> bool:

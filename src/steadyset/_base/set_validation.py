@@ -1,6 +1,7 @@
 """The part of the validation room that looks at label sets, true labels and numbers per sample."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,23 +60,26 @@ def class_labels(classes: Any, n_classes: int) -> list[Any]:
 
 def label_columns(y_true: Any, n_samples: int, n_classes: int, classes: Any = None) -> NDArray[np.intp]:
     """Return the column of each true label."""
-    place = {label: j for j, label in enumerate(class_labels(classes, n_classes))}
-    values = listed(y_true, "y_true")
+    allowed = f"column numbers from 0 to {n_classes - 1}, or labels with classes naming the columns"
+    known = allowed if classes is None else "labels that classes names"
+    labels = class_labels(classes, n_classes)
+    return columns_of(y_true, labels, n_samples, "y_true", "sets", known)
+
+
+def columns_of(y: Any, classes: Sequence[Any], n_samples: int, name: str, of: str, known: str) -> NDArray[np.intp]:
+    """Return the column of each label: `name` has one for each row of `of`, all among the `known` ones."""
+    place = {label: column for column, label in enumerate(classes)}
+    values = listed(y, name)
     if len(values) != n_samples:
         raise ValueError(
-            f"y_true must have one label for each of the {n_samples} rows of sets; got {len(values)} labels."
+            f"{name} must have one label for each of the {n_samples} rows of {of}; got {len(values)} labels."
         )
     columns = np.empty(n_samples, np.intp)
     for row, value in enumerate(values):
         try:
             columns[row] = place[value]
         except (KeyError, TypeError):
-            allowed = (
-                f"column numbers from 0 to {n_classes - 1}, or labels with classes naming the columns"
-                if classes is None
-                else "labels that classes names"
-            )
-            raise ValueError(f"y_true must hold {allowed}; got {shown(value)} in row {row}.") from None
+            raise ValueError(f"{name} must hold {known}; got {shown(value)} in row {row}.") from None
     return columns
 
 

@@ -283,7 +283,7 @@ def choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 
 def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str, name: str = "bag_size") -> int:
-    """Return the number of rows in a bag, which is given as that number or as a share of the rows.
+    """Return the number of rows per bag, which is given as that number or as a share of the rows.
 
     A float is a share of `n_samples`, rounded down, but at least one row. A product that only rounding keeps below a
     whole number counts as that number: 0.29 of 100 rows are 29 rows.

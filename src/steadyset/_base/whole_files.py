@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -55,6 +56,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
         if isinstance(error, OSError):
             raise _retold(error, f"{os.fspath(path)!r} could not be written: {reason(error)}.") from error
+        raise
+
+
+@contextlib.contextmanager
+def replacing_folder(target: Path) -> Iterator[Path]:
+    """Give a new folder beside `target` that takes its place if all goes well, and is removed otherwise."""
+    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield fresh
+        fresh.chmod(0o755)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+            os.replace(target, old)
+            os.replace(fresh, target)
+            shutil.rmtree(old)
+        else:
+            os.replace(fresh, target)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
         raise
 
 

@@ -132,34 +132,71 @@ class Certificates:
         text = "; ".join(sentences)
         return text[0].upper() + text[1:] + "."
 
+    @property
+    def overview(self) -> "CertificateOverview":
+        """What is proved of all points, as shares of them."""
+        points, rows = max(self.n_points, 1), None
+        cleared, robust = None, None
+        if self.unsafe_rows is not None and self.poisoning_radius is not None:
+            cleared = int((self.unsafe_rows == 0).sum()) / points
+            rows = float(1 - self.unsafe_rows.mean() / self.n_samples)
+            robust = int(np.median(self.poisoning_radius)), int(self.poisoning_radius.max(initial=0))
+        return CertificateOverview(
+            no_row=int((self.bound == 0).sum()) / points,
+            vacuous=int((self.bound >= 1).sum()) / points,
+            median=float(np.median(self.bound)),
+            no_row_at_once=int((self.simultaneous_bound == 0).sum()) / points,
+            vacuous_at_once=int((self.simultaneous_bound >= 1).sum()) / points,
+            cleared_points=cleared,
+            cleared_rows=rows,
+            median_poisoning=None if robust is None else robust[0],
+            most_poisoning=None if robust is None else robust[1],
+        )
+
     def summary(self) -> str:
         """Return what is proved of all points, in words."""
-        n = max(self.n_points, 1)
+        found = self.overview
         lines = [
             f"Certificates of {self.n_points:,} points under {self.rule}, from {self.n_bags:,} bags of "
             f"{self.bag_size:,} of {self.n_samples:,} rows ({self.resampling}).",
             f"Theorem 4, confidence {1 - self.alpha:g}, against the ideal leave-one-out sets of infinitely many bags: "
-            f"at {(self.bound == 0).sum() / n:.1%} of points no row conflicts, at {(self.bound >= 1).sum() / n:.1%} "
-            f"the bound is vacuous, the median bound is {np.median(self.bound):.3g} of the rows; at all points at once "
-            f"{(self.simultaneous_bound == 0).sum() / n:.1%} and {(self.simultaneous_bound >= 1).sum() / n:.1%}.",
+            f"at {found.no_row:.1%} of points no row conflicts, at {found.vacuous:.1%} the bound is vacuous, the "
+            f"median bound is {found.median:.3g} of the rows; at all points at once {found.no_row_at_once:.1%} and "
+            f"{found.vacuous_at_once:.1%}.",
         ]
-        if self.unsafe_rows is None or self.poisoning_radius is None:
+        if found.cleared_points is None:
             lines.append("Theorem 6 and the poisoning radius need hash bags: bootstrap bags have no such coupling.")
         else:
             lines.append(
-                f"Theorem 6, certain, against the refitted ensemble without the row: at "
-                f"{(self.unsafe_rows == 0).sum() / n:.1%} of points no row conflicts, on average "
-                f"{1 - self.unsafe_rows.mean() / self.n_samples:.1%} of the rows are cleared."
+                f"Theorem 6, certain, against the refitted ensemble without the row: at {found.cleared_points:.1%} of "
+                f"points no row conflicts, on average {found.cleared_rows:.1%} of the rows are cleared."
             )
             lines.append(
-                f"Poisoning, certain: an adversary has to change more than {int(np.median(self.poisoning_radius)):,} "
-                f"rows at the median point, at the most robust one "
-                f"more than {int(self.poisoning_radius.max(initial=0)):,}."
+                f"Poisoning, certain: an adversary has to change more than {found.median_poisoning:,} rows at the "
+                f"median point, at the most robust one more than {found.most_poisoning:,}."
             )
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Certificates(rule={self.rule}, n_points={self.n_points}, alpha={self.alpha:g})"
+
+
+@dataclass(frozen=True)
+class CertificateOverview:
+    """What is proved of all points: shares of them, but for the median bound, a share of the rows, and counts of rows.
+
+    The last four, by Theorem 6 and poisoning, are None for bags that are not hash bags.
+    """
+
+    no_row: float
+    vacuous: float
+    median: float
+    no_row_at_once: float
+    vacuous_at_once: float
+    cleared_points: float | None
+    cleared_rows: float | None  # on average over the points
+    median_poisoning: int | None
+    most_poisoning: int | None
 
 
 def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) -> Certificates:

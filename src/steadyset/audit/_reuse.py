@@ -47,7 +47,7 @@ def audit_bags(
         bool array of the same shape, with a label in every row. If it takes `random_state`, it gets the same seed
         for every model.
     left_out : "all", int or sequence of row positions, default="all"
-        The rows to leave out, one at a time; a number draws so many at random, without replacement.
+        The rows to leave out, one at a time; a number draws that many at random, without replacement.
     averaging : {"all", "equal"}, default="all"
         "all": each model is the mean of all its bags. "equal": the same number of bags for every model, the full one
         included, drawn from those available.

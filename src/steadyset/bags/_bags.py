@@ -61,11 +61,11 @@ class Bags:
     n_samples : int
         Number of training rows.
     bag_size : int or None
-        Rows in each bag, repeats counted; None for adopted bags of different sizes.
+        Rows per bag, repeats counted; None for adopted bags of different sizes.
     resampling : {"subbagging", "bootstrap"} or None
         None for adopted bags: they can be audited, never certified.
     coupling : {"hash", "any"} or None
-        How these bags and those of the data without a row hang together. "hash": only the bags that held the row
+        How these bags are tied to those of the data without a row. "hash": only the bags that held the row
         change, each by one row.
     sample_ids : ndarray or None
         The id of each row; None where ids are positions.
@@ -131,7 +131,7 @@ class Bags:
 
     @property
     def coupling(self) -> Literal["hash", "any"] | None:
-        """How bags with and without a row hang together."""
+        """How the bags with and without a row are tied together."""
         if self.resampling is None:
             return None
         return "hash" if self.resampling == "subbagging" else "any"
@@ -288,7 +288,7 @@ def draw_bags(
     n_bags : int
         Number of bags. Bag b is the same whatever their number.
     bag_size : int or float
-        Rows in a bag; a float is a share of `n_samples`, rounded down, but at least one row. At most n_samples - 1 for
+        Rows per bag; a float is a share of `n_samples`, rounded down, but at least one row. At most n_samples - 1 for
         subbagging. When a row is dropped, pass the integer of the full data.
     resampling : {"subbagging", "bootstrap"}, default="subbagging"
         Without or with replacement. Bootstrap draws `bag_size` rows, repeats counted.

@@ -14,7 +14,7 @@ def index_type(n: int) -> type:
 
 
 class Bits:
-    """Membership as one bit a bag and row, rows in id order."""
+    """Membership as one bit per bag and row, rows in id order."""
 
     def __init__(self, packed: NDArray[np.uint8], n_samples: int) -> None:
         self.packed, self.n_samples = packed, n_samples

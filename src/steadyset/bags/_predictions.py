@@ -15,7 +15,7 @@ from steadyset._base import cpu, saved_folders, validation
 from steadyset.bags import _saved
 from steadyset.bags._bags import Bags, concatenate
 
-#: Bags are summed in blocks of so many consecutive numbers, block after block: the same bits, whoever computes them.
+#: Bags are summed in blocks of this many consecutive numbers, then the blocks: the same bits, whoever computes them.
 BLOCK = 16
 
 #: A leave-one-out mean over fewer bags than this is mostly noise, and warns.

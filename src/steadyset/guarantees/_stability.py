@@ -44,7 +44,7 @@ def selection_stability(
         The epsilon of the inflated argmax or of the fixed margin, or the compatible epsilon of another rule
         (then with ``any_rule=True``).
     bag_size : int or float
-        Rows in a bag. A float is a share of `n_samples`, rounded down but at least one row.
+        Rows per bag. A float is a share of `n_samples`, rounded down but at least one row.
     n_classes : int or None, default=None
         Size of the label space; None where it is not known or not bounded.
     n_bags : int or None, default=None

@@ -12,14 +12,14 @@ def count(number: int) -> str:
 
 
 def fixed(value: float, digits: int = 3) -> str:
-    """Return a number with so many decimals, halves rounded up as JavaScript does; a dash for NaN."""
+    """Return a number with that many decimals, halves rounded up as JavaScript does; a dash for NaN."""
     if math.isnan(value):
         return DASH
     return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
 
 
 def significant(value: float, digits: int) -> str:
-    """Return a number from 1e-6 to 100 with so many significant digits, without an exponent."""
+    """Return a number from 1e-6 to 100 with that many significant digits, without an exponent."""
     exact = Decimal(value)
     rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_HALF_UP)
     if rounded.adjusted() > exact.adjusted():  # 0.0999 became 0.100

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from steadyset._base import validation
+from steadyset._base import set_validation, validation
 from steadyset.bags import BagPredictions
 from steadyset.ensemble import StableClassifier, _fit_inputs
 from steadyset.selection import InflatedArgmax, Rule, with_epsilon
@@ -109,22 +109,7 @@ def _checked_rows(X: Any, n: int) -> Any:
 
 
 def _columns(y: Any, classes: NDArray[Any], n: int) -> NDArray[np.intp]:
-    try:
-        labels = y.tolist() if hasattr(y, "tolist") else list(y)
-    except TypeError:
-        raise TypeError(f"y must be a label for each row of X; got {validation.shown(y)}.") from None
-    if len(labels) != n:
-        raise ValueError(f"y must have a label for each of the {n} rows of X; got {len(labels)} labels.")
-    place = {label: column for column, label in enumerate(classes.tolist())}
-    columns = np.empty(n, np.intp)
-    for row, label in enumerate(labels):
-        try:
-            columns[row] = place[label]
-        except (KeyError, TypeError):
-            raise ValueError(
-                f"y must hold labels that the model knows; got {validation.shown(label)} in row {row}."
-            ) from None
-    return columns
+    return set_validation.columns_of(y, classes.tolist(), n, "y", "X", "labels that the model knows")
 
 
 def _image_shape(images: Any, rows: Any, n: int) -> tuple[int, ...] | None:

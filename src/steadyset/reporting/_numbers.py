@@ -119,24 +119,19 @@ def _certificates(found: Evidence) -> dict[str, Any] | str:
     proved = found.certificates
     if isinstance(proved, str):
         return proved
-    n = proved.n_points
-    certain: dict[str, Any] = {"cleared_points": None, "cleared_rows": None, "poisoning": None, "most_poisoning": None}
-    if proved.unsafe_rows is not None and proved.poisoning_radius is not None:
-        certain = {
-            "cleared_points": int((proved.unsafe_rows == 0).sum()) / n,
-            "cleared_rows": float(1 - proved.unsafe_rows.mean() / proved.n_samples),
-            "poisoning": int(np.median(proved.poisoning_radius)),
-            "most_poisoning": int(proved.poisoning_radius.max()),
-        }
+    shares = proved.overview
     return {
-        "n_points": n,
+        "n_points": proved.n_points,
         "alpha": proved.alpha,
-        "no_row": int((proved.bound == 0).sum()) / n,
-        "vacuous": int((proved.bound >= 1).sum()) / n,
-        "median": float(np.median(proved.bound)),
-        "all_at_once_no_row": int((proved.simultaneous_bound == 0).sum()) / n,
-        "all_at_once_vacuous": int((proved.simultaneous_bound >= 1).sum()) / n,
-        **certain,
+        "no_row": shares.no_row,
+        "vacuous": shares.vacuous,
+        "median": shares.median,
+        "all_at_once_no_row": shares.no_row_at_once,
+        "all_at_once_vacuous": shares.vacuous_at_once,
+        "cleared_points": shares.cleared_points,
+        "cleared_rows": shares.cleared_rows,
+        "poisoning": shares.median_poisoning,
+        "most_poisoning": shares.most_poisoning,
     }
 
 

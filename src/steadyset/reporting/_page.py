@@ -1,12 +1,8 @@
 """The page: numbers in, one HTML file out, with everything it needs inside."""
 
-import base64
 import json
 from importlib.resources import files
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from steadyset._base import optional
 from steadyset.reporting import _bound, _formats, _numbers, _steps
@@ -61,7 +57,7 @@ def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
         "points": found.path.n_points,
         "units": found.path.n_units,
         "classes": numbers["classes"],
-        "truth": None if inputs.columns is None else _packed(inputs.columns, "<u4"),
+        "truth": None if inputs.columns is None else _steps.packed(inputs.columns, "<u4"),
         "steps": _steps.as_data(found.steps),
         "rows": _steps.unit_steps(influential, found.path, found.last, found.steps.step),
         "bound": _bound.along_epsilon(bags, found.proba.shape[1], found.steps.top) if found.moves else None,
@@ -78,11 +74,7 @@ def _certificates(found: Evidence) -> dict[str, Any] | None:
     return {
         "rows": proved.n_samples,
         "influence": proved.influence,
-        "lead": _packed(found.lead[found.certified], "<f8"),
-        "spread": _packed(proved.spread_bound, "<f8"),
-        "distance": _packed(proved.distance_bound, "<f8"),
+        "lead": _steps.packed(found.lead[found.certified], "<f8"),
+        "spread": _steps.packed(proved.spread_bound, "<f8"),
+        "distance": _steps.packed(proved.distance_bound, "<f8"),
     }
-
-
-def _packed(values: NDArray[Any], kind: str) -> str:
-    return base64.b64encode(np.asarray(values).astype(kind).tobytes()).decode("ascii")

@@ -160,16 +160,17 @@ def as_data(found: Steps) -> dict[str, Any]:
         "step": found.step,
         "bottom": found.bottom,
         "top": found.top,
-        "labelCounts": _packed(np.diff(found.label_starts), "<u4"),
-        "labels": _packed(found.labels, "<u4"),
-        "inflated": _packed(found.inflated, key),
-        "margin": _packed(found.margin, key),
-        "conflictCounts": _packed(np.diff(found.conflict_starts), "<u4"),
-        "conflicts": _packed(found.conflicts, key),
-        "multiplicities": "" if found.step is None else _packed(found.conflict_counts, "<u4"),
+        "labelCounts": packed(np.diff(found.label_starts), "<u4"),
+        "labels": packed(found.labels, "<u4"),
+        "inflated": packed(found.inflated, key),
+        "margin": packed(found.margin, key),
+        "conflictCounts": packed(np.diff(found.conflict_starts), "<u4"),
+        "conflicts": packed(found.conflicts, key),
+        "multiplicities": "" if found.step is None else packed(found.conflict_counts, "<u4"),
     }
 
 
-def _packed(values: NDArray[Any], kind: str) -> str:
+def packed(values: NDArray[Any], kind: str) -> str:
+    """Return an array as base64 text of numbers of this kind; those too large for it become its largest."""
     limit = np.iinfo(kind).max if kind[1] == "u" else np.inf
     return base64.b64encode(np.minimum(values, limit).astype(kind).tobytes()).decode("ascii")

@@ -28,7 +28,7 @@ class Scores:
 
     xp: Any
     w: Any
-    unit: float  # machine epsilon of w
+    ulp: float  # machine epsilon of w
 
     @property
     def n_labels(self) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
 from steadyset.selection._kernels import KernelArguments, RuleId
-from steadyset.selection._radius import INV_SQRT2, OUTWARD_UNITS
+from steadyset.selection._radius import INV_SQRT2, OUTWARD_ULPS
 from steadyset.selection._rule import EpsilonRule, lead
 
 
@@ -73,12 +73,12 @@ def _inflated_argmax_xp(scores: _arrays.Scores, epsilon: float) -> Any:
     active = (s1 * s1 + s2 <= 1) | (k == 1)
     n_active = xp.sum(xp.astype(active, v.dtype), axis=-1, keepdims=True)
     mean = xp.sum(xp.where(active, v, xp.zeros_like(v)), axis=-1, keepdims=True) / n_active
-    spread = xp.where(active, v - mean, xp.zeros_like(v))
-    variance = xp.sum(spread * spread, axis=-1, keepdims=True) / n_active
+    deviation = xp.where(active, v - mean, xp.zeros_like(v))
+    variance = xp.sum(deviation * deviation, axis=-1, keepdims=True) / n_active
     rest = (n_active + 1) * (1 / n_active - variance)
     t = INV_SQRT2 + mean - xp.sqrt(xp.where(rest > 0, rest, xp.zeros_like(rest)))
     t = xp.where(t > -INV_SQRT2, t, xp.full_like(t, -INV_SQRT2))
-    return (u > t - OUTWARD_UNITS * scores.unit) | (gaps == 0)
+    return (u > t - OUTWARD_ULPS * scores.ulp) | (gaps == 0)
 
 
 @final

@@ -40,7 +40,7 @@ def mass_threshold(proba: Any, tau: float) -> Any:
         return _kernels.select(proba, KernelArguments(RuleId.MASS_THRESHOLD, tau))
     scores = _arrays.foreign_scores(proba, probabilities=True)
     xp, w = scores.xp, _arrays.descending(scores, scores.w)
-    slack = validation.tie_slack(proba.dtype) + scores.counts() * scores.unit
+    slack = validation.tie_slack(proba.dtype) + scores.counts() * scores.ulp
     reached = xp.cumulative_sum(w, axis=-1) + slack >= tau
     last = xp.minimum(_arrays.first_true(scores, reached), xp.asarray(scores.n_labels - 1, dtype=xp.int32))
     return scores.w >= _arrays.at_index(scores, w, last)

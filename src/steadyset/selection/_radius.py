@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from steadyset.selection._rule import Rule
 
 INV_SQRT2 = math.sqrt(0.5)
-OUTWARD_UNITS = 8  # sets are rounded outward by so many machine epsilons: any superset keeps compatibility
+OUTWARD_ULPS = 8  # sets are rounded outward by this many machine epsilons: any superset keeps compatibility
 
 
 def stability_radius(proba: Any, rule: "Rule") -> Any:

@@ -46,7 +46,7 @@ def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
     mass, k = xp.cumulative_sum(w, axis=-1), scores.counts()
     here = (alpha * k - discount) * ((k + 1) * (k + 1)) * mass
     ahead = (alpha * (k + 1) - discount) * (k * k) * xp.concat([mass[..., 1:], mass[..., -1:]], axis=-1)
-    no_better = (ahead <= here * (1 + 4 * scores.unit)) | (k == scores.n_labels)
+    no_better = (ahead <= here * (1 + 4 * scores.ulp)) | (k == scores.n_labels)
     return _arrays.ranks(scores) <= _arrays.first_true(scores, no_better)
 
 
