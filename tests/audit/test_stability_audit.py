@@ -207,7 +207,7 @@ def test_a_damaged_folder_is_refused(tmp_path):
 def test_frames(monkeypatch):
     audit = audited()
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="to_frame needs pandas"):
+    with pytest.raises(ImportError, match=r"pandas is needed here; install it with `pip install steadyset\[data\]`"):
         audit.to_frame()
     monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=dict))
     points, rows = audit.to_frame(), audit.to_frame(by="rows")
@@ -252,9 +252,15 @@ MADE = predictions(np.random.default_rng(0), n=10, n_bags=20, n_points=4)
 BAD = {
     "not predictions": (lambda: ss.audit_bags(np.ones(3), ss.Argmax()), "must be a steadyset.BagPredictions"),
     "no rule": (lambda: ss.audit_bags(MADE, 0.05), "rule must be a rule object or a callable; got 0.05"),
-    "shape": (lambda: ss.audit_bags(MADE, lambda p: p.argmax(axis=1)), r"bool array of the shape .* got dtype int64"),
+    "shape": (
+        lambda: ss.audit_bags(MADE, lambda p: p.argmax(axis=1)),
+        r"rule must return a bool mask of shape \(4, 3\); got dtype int64",
+    ),
     "columns": (lambda: ss.audit_bags(MADE, lambda p: p[:, :2] > 0), r"got dtype bool and shape \(4, 2\)"),
-    "empty": (lambda: ss.audit_bags(MADE, lambda p: p > 2), "at least one label for every point; got an empty set at"),
+    "empty": (
+        lambda: ss.audit_bags(MADE, lambda p: p > 2),
+        "rule must select at least one label; got an empty set at point 0",
+    ),
     "k": (lambda: ss.audit_bags(MADE, ss.TopK(9)), "k must be a whole number from 1 to 3"),
     "row": (lambda: ss.audit_bags(MADE, ss.Argmax(), left_out=[3, 10]), "positions from 0 to 9; got 10"),
     "number": (lambda: ss.audit_bags(MADE, ss.Argmax(), left_out=11), "a number from 1 to 10 or row positions; got 11"),

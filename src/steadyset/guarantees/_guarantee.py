@@ -7,12 +7,13 @@ from typing import Protocol
 
 from steadyset._base import validation
 
-_TITLES = {
-    "paper": "the theorem of the paper",
-    "second-moment": "the second-moment theorem",
-    "small-bags": "the small-bag theorem",
-    "another-seed": "the another-seed theorem",
-    "tail-stability": "the tail stability of the learner and the compatibility of the rule",
+#: The theorems as sentences name them, after "the".
+TITLES = {
+    "paper": "theorem of the paper",
+    "second-moment": "second-moment theorem",
+    "small-bags": "small-bag theorem",
+    "another-seed": "another-seed theorem",
+    "tail-stability": "tail stability of the learner and the compatibility of the rule",
 }
 
 
@@ -130,7 +131,7 @@ class Guarantee:
         sentence = (
             f"{start}{self._event()} with probability at most {_probability(self.delta)} "
             f"at epsilon = {self.epsilon:g}, "
-            f"{self._scope()}by {_TITLES[self.theorem]}; it assumes that {'; that '.join(self.assumptions)}."
+            f"{self._scope()}by the {TITLES[self.theorem]}; it assumes that {'; that '.join(self.assumptions)}."
         )
         return sentence[0].upper() + sentence[1:]
 

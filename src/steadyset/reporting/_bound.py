@@ -7,11 +7,6 @@ from typing import Any
 from steadyset.bags import Bags, guarantee_of_rule, stability_of_bags
 from steadyset.guarantees import Guarantee, hit_probability, least_held
 
-TITLES = {
-    "paper": "theorem of the paper",
-    "second-moment": "second-moment theorem",
-    "small-bags": "small-bag theorem",
-}
 _MOST_STEPS = 4_000  # values of the small-bag theorem that a page holds
 
 

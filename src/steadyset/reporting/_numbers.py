@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from steadyset.bags import BagPredictions
-from steadyset.guarantees import Guarantee
+from steadyset.guarantees import TITLES, Guarantee
 from steadyset.metrics import Estimate
-from steadyset.reporting import _bound, _formats
+from steadyset.reporting import _formats
 from steadyset.reporting._evidence import INFLATED, MARGIN, Evidence, conflict_numbers
 from steadyset.selection import InflatedArgmax, Rule, rule_name
 
@@ -220,7 +220,7 @@ def bound_texts(best: Guarantee, limit: Guarantee) -> dict[str, tuple[str, float
     """Return a guarantee in the words of the page."""
     return {
         "bound": (bound_phrase(best.delta), best.delta),
-        "bound-theorem": (_bound.TITLES[best.theorem], None),
+        "bound-theorem": (TITLES[best.theorem], None),
         "bound-rows": (rows_phrase(best.every_row), None),
         "bound-limit": (_formats.bound(limit.delta) + (" (vacuous)" if limit.vacuous else ""), limit.delta),
     }

@@ -5,6 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 from steadyset._base import optional
+from steadyset.guarantees import TITLES
 from steadyset.reporting import _bound, _formats, _numbers, _steps
 from steadyset.reporting._evidence import Evidence
 
@@ -26,7 +27,7 @@ def page(found: Evidence, numbers: dict[str, Any], examples: list[dict[str, Any]
         live=_numbers.live(found, numbers),
         moves=found.moves,
         examples=examples,
-        theorem_titles=_bound.TITLES,
+        theorem_titles=TITLES,
         has_labels=found.inputs.columns is not None,
         shows_images=found.inputs.shape is not None,
         data=_script_json(_data(found, numbers)),
@@ -61,7 +62,7 @@ def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
         "steps": _steps.as_data(found.steps),
         "rows": _steps.unit_steps(influential, found.path, found.last, found.steps.step),
         "bound": _bound.along_epsilon(bags, found.proba.shape[1], found.steps.top) if found.moves else None,
-        "titles": _bound.TITLES,
+        "titles": TITLES,
         "certificates": _certificates(found),
     }
 
