@@ -7,7 +7,7 @@ import pytest
 
 import steadyset as ss
 from helpers.known_limits import M, N, answers, drawn, first_row_weights, ideal
-from steadyset.audit._certificates import anytime_alpha
+from steadyset.audit import anytime_alpha
 
 
 @pytest.mark.trial

@@ -4,7 +4,7 @@ import numpy as np
 
 import steadyset as ss
 from helpers.known_limits import answers, drawn, ideal
-from steadyset.audit._certificates import anytime_alpha
+from steadyset.audit import anytime_alpha
 
 
 def test_stopping_at_the_first_certificate_keeps_the_level():

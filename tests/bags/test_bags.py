@@ -11,7 +11,7 @@ from scipy import stats
 
 import steadyset as ss
 from steadyset import _native
-from steadyset.bags._bags import bag_key, concatenate, id_words
+from steadyset.bags import bag_key, concatenate, id_words
 
 
 def mix(x):

@@ -6,7 +6,7 @@ import pytest
 import steadyset as ss
 from helpers import report_cases as cases
 from helpers.browser import opened
-from steadyset.reporting import _steps
+from steadyset.reporting import _slider
 
 COLUMNS = ("correct_single", "size", "coverage", "u65", "u80", "superfluous_inflation")
 
@@ -100,8 +100,8 @@ def test_what_the_server_wrote_is_what_the_script_writes(browser, tmp_path):
 
 def test_too_many_steps_go_on_a_grid_and_the_page_says_so(browser, tmp_path, monkeypatch):
     found, truth = cases.predictions(seed=5)
-    monkeypatch.setattr(_steps, "_EXACT_LABELS", 10)
-    monkeypatch.setattr(_steps, "_GRID_CONFLICTS", 300)
+    monkeypatch.setattr(_slider, "_EXACT_LABELS", 10)
+    monkeypatch.setattr(_slider, "_GRID_CONFLICTS", 300)
     made = ss.report(found, y=truth, output=tmp_path / "report.html")
     step = made.numbers["slider"]["step"]
     assert step is not None
@@ -116,12 +116,12 @@ def test_too_many_steps_go_on_a_grid_and_the_page_says_so(browser, tmp_path, mon
 
 def test_a_slider_with_too_many_labels_ends_earlier_but_stays_exact(monkeypatch):
     found, _ = cases.predictions(n_classes=12)
-    monkeypatch.setattr(_steps, "_EXACT_LABELS", 10)
-    monkeypatch.setattr(_steps, "_GRID_LABELS", 120)
+    monkeypatch.setattr(_slider, "_EXACT_LABELS", 10)
+    monkeypatch.setattr(_slider, "_GRID_LABELS", 120)
     proba, audit = found.mean(), ss.audit_bags(found, ss.InflatedArgmax(0.05))
-    made = _steps.steps(_steps.entries(proba, 0.05), audit, _steps.last_conflicts(audit), 0.05)
+    made = _slider.steps(_slider.entries(proba, 0.05), audit, _slider.last_conflicts(audit), 0.05)
     assert 0.05 <= made.top < 0.5
-    grid = _steps.grid_points(made.step, made.top)
+    grid = _slider.grid_points(made.step, made.top)
     for number in (1, len(grid) // 2, len(grid) - 1):
         sizes = np.add.reduceat(made.inflated <= number, made.label_starts[:-1])
         assert np.array_equal(sizes, ss.inflated_argmax(proba, grid[number]).sum(axis=1))
@@ -135,13 +135,13 @@ def test_at_the_rules_own_epsilon_ties_go_as_the_rule_decides():
     proba = found.mean()
     for epsilon in (np.sqrt(2) * 0.05, float(np.unique(ss.entry_epsilons(proba))[10]), 0.1):
         epsilon = float(epsilon)
-        entries = _steps.entries(proba, epsilon)
+        entries = _slider.entries(proba, epsilon)
         assert np.array_equal(
             (entries.inflated < epsilon) | (entries.inflated == 0), ss.inflated_argmax(proba, epsilon)
         )
         assert np.array_equal((entries.margin < epsilon) | (entries.margin == 0), ss.fixed_margin(proba, epsilon))
         audit = ss.audit_bags(found, ss.InflatedArgmax(epsilon))
-        last = _steps.last_conflicts(audit)
+        last = _slider.last_conflicts(audit)
         kept = [
             int((last[a:b] >= epsilon).sum()) for a, b in zip(audit.pair_starts, audit.pair_starts[1:], strict=False)
         ]

@@ -1,6 +1,5 @@
 """Certificates: what is proved of each prediction, from the bags that were drawn."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base import cpu, validation
-from steadyset.audit import _vote_swaps
+from steadyset.audit import _theorem_4, _theorem_6
 from steadyset.bags import BagPredictions, checked_predictions
 from steadyset.guarantees import row_influence
 from steadyset.selection import Rule
-
-_CHUNK_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,15 +243,13 @@ def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) ->
     influence = row_influence(
         n_samples=bags.n_samples, bag_size=bags.bag_size or 0, resampling=bags.resampling or "subbagging"
     )
-    mean_pair, variance_pair = _pairs(predictions)
-    n_points, largest = predictions.n_points, 1 - 1 / predictions.n_classes
-    seen = _Seen(radius, mean_pair, variance_pair, n_bags, bags.n_samples, influence, largest)
-    per_point, at_once = (_theorem_4(seen, share) for share in (level, level / max(n_points, 1)))
+    seen = _theorem_4.look(predictions, radius, influence)
+    per_point, at_once = (seen.bounds(share) for share in (level, level / max(predictions.n_points, 1)))
     unsafe = poisoning = None
     if bags.coupling == "hash":
         off = validation.SUM_SLACK[predictions.proba.dtype.itemsize * 8]
-        poisoning = _vote_swaps.poisoning_radius(bags.counts, n_bags, radius, off)
-        unsafe = _vote_swaps.unsafe_rows(predictions, rule, rule(mean), radius, off, cpu.allowed_threads())
+        poisoning = _theorem_6.poisoning_radius(bags.counts, n_bags, radius, off)
+        unsafe = _theorem_6.unsafe_rows(predictions, rule, rule(mean), radius, off, cpu.allowed_threads())
     return Certificates(
         rule=repr(rule),
         alpha=level,
@@ -301,57 +296,3 @@ def _checked(bag_predictions: Any) -> BagPredictions:
     if predictions.n_bags < 4:
         raise ValueError(f"bag_predictions must have at least 4 bags to be certified; got {predictions.n_bags}.")
     return predictions
-
-
-def _pairs(predictions: BagPredictions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and unbiased variance over b of h_b = ||V_{2b-1} - V_{2b}||^2 / 2, whose expectation is sigma^2."""
-    k = predictions.n_bags // 2
-    mean, variance = np.empty(predictions.n_points), np.empty(predictions.n_points)
-    step = max(1, _CHUNK_BYTES // (8 * k * predictions.n_classes))
-    for start in range(0, predictions.n_points, step):
-        votes = predictions.proba[: 2 * k, start : start + step]
-        h = ((votes[0::2].astype(np.float64) - votes[1::2]) ** 2).sum(axis=2) / 2
-        mean[start : start + step] = h.mean(axis=0)
-        variance[start : start + step] = h.var(axis=0, ddof=1)
-    return mean, variance
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What Theorem 4 is worked out from; arrays are over points."""
-
-    radius: NDArray[np.float64]
-    mean: NDArray[np.float64]  # of half the squared distances of pairs of bags
-    variance: NDArray[np.float64]
-    n_bags: int
-    n_samples: int
-    influence: float
-    largest_spread: float
-
-
-@dataclass(frozen=True)
-class _Bounds:
-    """Bounds on sigma^2, on the distance to the limit of infinitely many bags, and on the share of rows."""
-
-    spread: NDArray[np.float64]
-    distance: NDArray[np.float64]
-    share: NDArray[np.float64]
-
-
-def _theorem_4(seen: _Seen, alpha: float) -> _Bounds:
-    """Return the bounds at level alpha.
-
-    sigma^2 <= s2 by Maurer and Pontil's empirical Bernstein bound at alpha/2, over k pairs in [0, 1];
-    ||p_B - p_inf|| <= r = sqrt(s2/B) + sqrt(ln(2/alpha)/B) by McDiarmid at alpha/2, as one vote moves the mean by at
-    most sqrt(2)/B. Then a row can conflict only if ||p_inf - p_inf^i|| >= rho - r, by Lemma 1 a share K s2/(rho - r)^2.
-    """
-    n_bags = seen.n_bags
-    k, log = n_bags // 2, math.log(4 / alpha)
-    s2 = np.minimum(seen.mean + np.sqrt(2 * seen.variance * log / k) + 7 * log / (3 * (k - 1)), seen.largest_spread)
-    r = np.sqrt(s2 / n_bags) + math.sqrt(math.log(2 / alpha) / n_bags)
-    room = seen.radius * (1 - 1e-12) - r
-    with np.errstate(divide="ignore", over="ignore"):
-        share = np.where(room > 0, seen.influence * s2 / np.maximum(room, 1e-300) ** 2, np.inf)
-    # A share of rows is a whole number of them.
-    bound = np.minimum(np.floor(np.minimum(share, 1) * seen.n_samples * (1 + 1e-12)) / seen.n_samples, 1.0)
-    return _Bounds(s2, r, bound)

@@ -12,7 +12,7 @@ from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
 from steadyset.metrics import Report as Table
 from steadyset.metrics import by_pair, mean_set_size, set_report
-from steadyset.reporting import _bound, _steps
+from steadyset.reporting import _bound, _slider
 from steadyset.reporting._inputs import Inputs
 from steadyset.selection import (
     Argmax,
@@ -39,9 +39,9 @@ class Evidence:
     sets: NDArray[np.bool_]
     path: StabilityAudit
     own: StabilityAudit
-    entries: _steps.Entries
+    entries: _slider.Entries
     last: NDArray[np.float64]
-    steps: _steps.Steps
+    steps: _slider.Steps
     rules: dict[str, Any]
     scores: Table
     instability: dict[str, float | None]
@@ -69,7 +69,7 @@ def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
     path = audit_bags(predictions, InflatedArgmax(epsilon), random_state=0, n_jobs=n_jobs)
     own = path if inputs.moves else audit_bags(predictions, inputs.rule, random_state=0, n_jobs=n_jobs)
     sets = validation.rule_mask(inputs.rule, proba)
-    entries, last = _steps.entries(proba, epsilon), _steps.last_conflicts(path)
+    entries, last = _slider.entries(proba, epsilon), _slider.last_conflicts(path)
     rules = _rules(inputs, sets)
     bags, n_classes = predictions.bags, predictions.n_classes
     certificates, certified = _certify(predictions, inputs.rule, alpha)
@@ -81,7 +81,7 @@ def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
         own=own,
         entries=entries,
         last=last,
-        steps=_steps.steps(entries, path, last, epsilon),
+        steps=_slider.steps(entries, path, last, epsilon),
         rules=rules,
         scores=_scores(rules, proba, inputs),
         instability=_instabilities(rules, path, own, predictions, inputs, n_jobs),

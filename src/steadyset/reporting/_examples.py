@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
-from steadyset.reporting import _png, _steps
+from steadyset.reporting import _png, _slider
 from steadyset.reporting._evidence import Evidence
 
 _MOST, _MOST_LABELS, _MOST_FEATURES, _MOST_SIDE = 24, 6, 8, 128
@@ -49,7 +49,7 @@ def _key(entry: float, found: Evidence) -> float:
     """Return a label's entry in the unit of the page's steps."""
     if found.steps.step is None:
         return entry
-    return float(_steps.label_keys(np.array([entry]), _steps.grid_points(found.steps.step, found.steps.top))[0])
+    return float(_slider.label_keys(np.array([entry]), _slider.grid_points(found.steps.step, found.steps.top))[0])
 
 
 def _shown(found: Evidence, points: Any) -> list[dict[str, Any]]:

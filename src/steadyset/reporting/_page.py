@@ -6,7 +6,7 @@ from typing import Any
 
 from steadyset._base import optional
 from steadyset.guarantees import TITLES
-from steadyset.reporting import _bound, _formats, _numbers, _steps
+from steadyset.reporting import _bound, _formats, _numbers, _slider
 from steadyset.reporting._evidence import Evidence
 
 
@@ -58,9 +58,9 @@ def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
         "points": found.path.n_points,
         "units": found.path.n_units,
         "classes": numbers["classes"],
-        "truth": None if inputs.columns is None else _steps.packed(inputs.columns, "<u4"),
-        "steps": _steps.as_data(found.steps),
-        "rows": _steps.unit_steps(influential, found.path, found.last, found.steps.step),
+        "truth": None if inputs.columns is None else _slider.packed(inputs.columns, "<u4"),
+        "steps": _slider.as_data(found.steps),
+        "rows": _slider.unit_steps(influential, found.path, found.last, found.steps.step),
         "bound": _bound.along_epsilon(bags, found.proba.shape[1], found.steps.top) if found.moves else None,
         "titles": TITLES,
         "certificates": _certificates(found),
@@ -75,7 +75,7 @@ def _certificates(found: Evidence) -> dict[str, Any] | None:
     return {
         "rows": proved.n_samples,
         "influence": proved.influence,
-        "lead": _steps.packed(found.lead[found.certified], "<f8"),
-        "spread": _steps.packed(proved.spread_bound, "<f8"),
-        "distance": _steps.packed(proved.distance_bound, "<f8"),
+        "lead": _slider.packed(found.lead[found.certified], "<f8"),
+        "spread": _slider.packed(proved.spread_bound, "<f8"),
+        "distance": _slider.packed(proved.distance_bound, "<f8"),
     }
