@@ -265,8 +265,6 @@ def test_damaged_files_are_trained_again(tmp_path):
 
 def test_a_full_disk_is_a_sentence_and_keeps_what_was_written(tmp_path):
     """/dev/full refuses every write; here the folder fills up after a few bags."""
-    from steadyset.ensemble import _checkpoint
-
     written = []
     true_fsync = os.fsync
 
@@ -278,7 +276,7 @@ def test_a_full_disk_is_a_sentence_and_keeps_what_was_written(tmp_path):
 
     model = ss.StableClassifier(n_estimators=10, random_state=0, checkpoint=tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_checkpoint.os, "fsync", fsync)
+        patch.setattr(os, "fsync", fsync)
         with pytest.raises(OSError, match=r"checkpoint must have room for bag 4; got: .*No space left on device"):
             model.fit(X, Y)
     names = sorted(path.name for path in tmp_path.glob("*/*"))

@@ -75,7 +75,7 @@ def test_honest_refits_of_any_classifier(shared):
     again = ss.audit_refit(tree, X, LABELS, POINTS, ss.Argmax(), left_out="all", shared_seed=shared, random_state=5)
     assert np.array_equal(audit.instability, again.instability)
     if shared:
-        from steadyset.ensemble._training import learner_seed, seeded
+        from steadyset.ensemble._tasks import learner_seed, seeded
 
         def fit(rows):
             return seeded(tree, learner_seed(5, 0)).fit(X[rows], Y[rows]).predict_proba(POINTS)
