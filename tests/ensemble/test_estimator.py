@@ -176,8 +176,8 @@ def test_learners_without_probabilities_vote():
         KNeighborsClassifier(),
         HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5),
         RandomForestClassifier(5),
-        lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=5, verbose=-1),
-        xgboost.XGBClassifier(n_estimators=5, max_depth=3),
+        lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=5, n_jobs=1, verbose=-1),
+        xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1),
     ],
     ids=lambda base: type(base).__name__,
 )

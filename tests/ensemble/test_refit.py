@@ -44,13 +44,13 @@ def test_the_coupled_refit_is_a_fit_from_scratch_to_the_bit(ids, base):
 
 
 def test_the_coupled_audit_counts_what_it_trained():
-    model = ss.StableClassifier(n_estimators=15, random_state=0).fit(X, LABELS)
+    model = ss.StableClassifier(n_estimators=9, random_state=0).fit(X, LABELS)
     audit = ss.audit_refit(model, X, LABELS, POINTS, ss.Argmax(), left_out="all")
     full = model.predict_proba(POINTS)
     conflicts, shifts = np.zeros((60, 40), bool), np.zeros((60, 40))
     for row in range(60):
         keep = np.delete(np.arange(60), row)
-        less = ss.StableClassifier(n_estimators=15, random_state=0, max_samples=model.bag_size_)
+        less = ss.StableClassifier(n_estimators=9, random_state=0, max_samples=model.bag_size_)
         proba = less.fit(X[keep], LABELS[keep], sample_ids=keep).predict_proba(POINTS)
         conflicts[row] = ~(ss.argmax_set(full) & ss.argmax_set(proba)).any(axis=1)
         shifts[row] = np.linalg.norm(full - proba, axis=1)
