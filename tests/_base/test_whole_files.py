@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -66,3 +67,13 @@ def test_an_input_and_a_folder_are_no_output(tmp_path):
         whole_files.check_output(tmp_path / "a.txt", tmp_path / "a.txt")
     with pytest.raises(ValueError, match=r"^output must be a file; got the folder"):
         whole_files.check_output(tmp_path)
+
+
+def test_of_several_writers_the_first_one_wins(tmp_path):
+    path = tmp_path / "seed"
+    with ThreadPoolExecutor(8) as writers:
+        read = list(writers.map(lambda k: whole_files.write_once(path, str(k) * 3), range(8)))
+    assert set(read) == {path.read_text()}
+    assert path.read_text() in {str(k) * 3 for k in range(8)}
+    assert whole_files.write_once(path, "late") == read[0]
+    assert os.listdir(tmp_path) == ["seed"]

@@ -24,6 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
+from steadyset._base import sklearn_doors
 from steadyset.bags._predictions import BLOCK
 
 X, Y = load_iris(return_X_y=True)
@@ -175,8 +176,8 @@ def test_learners_without_probabilities_vote():
         KNeighborsClassifier(),
         HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5),
         RandomForestClassifier(5),
-        lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=5, verbose=-1),
-        xgboost.XGBClassifier(n_estimators=5, max_depth=3),
+        lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=5, n_jobs=1, verbose=-1),
+        xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1),
     ],
     ids=lambda base: type(base).__name__,
 )
@@ -232,17 +233,14 @@ def test_sets_without_refitting():
     assert np.array_equal(stable(n_estimators=40, rule=lambda p: p > 0.3).fit(X, NAMES).predict_set(X), proba > 0.3)
 
 
-def test_out_of_bag():
-    model = stable(n_estimators=60).fit(X, NAMES)
-    predictions = model.bag_predictions(X)
-    oob = model.oob_proba(X)
-    for row in (0, 70, 149):
-        free = ~model.bags_.holds(row)
-        assert oob[row] == pytest.approx(predictions.proba[free, row].mean(axis=0))
-    assert model.oob_score(X, NAMES) == np.mean(model.classes_[oob.argmax(axis=1)] == NAMES)
-    assert np.array_equal(model.oob_set(X), ss.inflated_argmax(oob, 0.05))
-    with pytest.raises(ValueError, match="X must be the 150 training rows"):
-        model.oob_proba(X[:10])
+def test_the_rule_in_use_is_public():
+    assert stable(epsilon=0.2).fit(X, NAMES).rule_ == ss.InflatedArgmax(0.2)
+    model = stable(rule=ss.TopK(2), epsilon=0.2).fit(X, NAMES)
+    assert model.rule_ is model.rule
+    adopted = ss.StableClassifier.from_fitted(RandomForestClassifier(3).fit(X, NAMES), rule=ss.FixedMargin(0.1))
+    assert adopted.rule_ == ss.FixedMargin(0.1)
+    assert ss.StableClassifier.from_fitted(RandomForestClassifier(3).fit(X, NAMES)).rule_ == ss.InflatedArgmax(0.05)
+    assert not hasattr(stable(), "rule_")
 
 
 def test_the_mean_is_the_same_however_it_is_computed():
@@ -295,8 +293,16 @@ def test_a_fit_without_random_state_can_be_repeated():
     assert np.array_equal(model.predict_proba(X), again.predict_proba(X))
     other = stable(random_state=None).fit(X, NAMES)
     assert other.seed_ != model.seed_
-    for state in (np.random.RandomState(3), np.random.default_rng(3)):
-        assert stable(random_state=state).fit(X, NAMES).seed_ >= 0
+
+
+def test_the_seed_is_drawn_from_a_random_state():
+    for make in (np.random.RandomState, np.random.default_rng):
+        state = make(3)
+        first, second = (stable(random_state=state).fit(X, NAMES) for _ in range(2))
+        assert first.seed_ != second.seed_
+        assert stable(random_state=make(3)).fit(X, NAMES).seed_ == first.seed_
+        again = stable(random_state=second.seed_).fit(X, NAMES)
+        assert np.array_equal(again.predict_proba(X), second.predict_proba(X))
 
 
 def test_global_random_state_is_left_alone():
@@ -365,6 +371,12 @@ def test_progress_bar_and_callbacks(capsys):
     assert "StableClassifier" in capsys.readouterr().out
     stable().fit(X, NAMES)
     assert capsys.readouterr().out == ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sklearn_doors, "HAS_CALLBACKS", False)
+        stable(verbose=1).fit(X, NAMES)
+        assert "StableClassifier - bags" in capsys.readouterr().out
+        stable().fit(X, NAMES)
+        assert capsys.readouterr().out == ""
     callback = pytest.importorskip("sklearn.callback")
     model = stable(n_estimators=5).set_callbacks(callback.ProgressBar())
     model.fit(X, NAMES)
@@ -476,7 +488,16 @@ def test_bad_input(case):
 
 
 def test_unfitted():
-    for call in ("predict", "predict_proba", "predict_set", "bag_predictions", "oob_proba"):
+    for call in (
+        "predict",
+        "predict_proba",
+        "predict_set",
+        "bag_predictions",
+        "oob_proba",
+        "oob_set",
+        "audit",
+        "certify",
+    ):
         with pytest.raises(sklearn.exceptions.NotFittedError):
             getattr(stable(), call)(X)
     with pytest.raises(sklearn.exceptions.NotFittedError):

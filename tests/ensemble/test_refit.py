@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
+from steadyset.ensemble._tasks import learner_seed, seeded
 
 X, Y = make_classification(60, 6, n_informative=4, n_classes=3, random_state=3)
 POINTS = make_classification(40, 6, n_informative=4, n_classes=3, random_state=4)[0]
@@ -43,13 +44,13 @@ def test_the_coupled_refit_is_a_fit_from_scratch_to_the_bit(ids, base):
 
 
 def test_the_coupled_audit_counts_what_it_trained():
-    model = ss.StableClassifier(n_estimators=15, random_state=0).fit(X, LABELS)
+    model = ss.StableClassifier(n_estimators=9, random_state=0).fit(X, LABELS)
     audit = ss.audit_refit(model, X, LABELS, POINTS, ss.Argmax(), left_out="all")
     full = model.predict_proba(POINTS)
     conflicts, shifts = np.zeros((60, 40), bool), np.zeros((60, 40))
     for row in range(60):
         keep = np.delete(np.arange(60), row)
-        less = ss.StableClassifier(n_estimators=15, random_state=0, max_samples=model.bag_size_)
+        less = ss.StableClassifier(n_estimators=9, random_state=0, max_samples=model.bag_size_)
         proba = less.fit(X[keep], LABELS[keep], sample_ids=keep).predict_proba(POINTS)
         conflicts[row] = ~(ss.argmax_set(full) & ss.argmax_set(proba)).any(axis=1)
         shifts[row] = np.linalg.norm(full - proba, axis=1)
@@ -74,20 +75,23 @@ def test_honest_refits_of_any_classifier(shared):
     )
     again = ss.audit_refit(tree, X, LABELS, POINTS, ss.Argmax(), left_out="all", shared_seed=shared, random_state=5)
     assert np.array_equal(audit.instability, again.instability)
-    if shared:
-        from steadyset.ensemble._training import learner_seed, seeded
 
-        def fit(rows):
-            return seeded(tree, learner_seed(5, 0)).fit(X[rows], Y[rows]).predict_proba(POINTS)
+    def fit(rows, number):
+        return seeded(tree, learner_seed(5, number)).fit(X[rows], Y[rows]).predict_proba(POINTS)
 
-        full = fit(np.arange(60))
-        conflicts = [
-            ~(ss.argmax_set(full) & ss.argmax_set(fit(np.delete(np.arange(60), row)))).any(axis=1) for row in range(60)
-        ]
-        assert np.array_equal(audit.instability, np.mean(conflicts, axis=0))
-    else:
-        same = ss.audit_refit(tree, X, LABELS, POINTS, ss.Argmax(), left_out="all", shared_seed=True, random_state=5)
-        assert audit.instability.mean() > same.instability.mean()  # the noise of the seed is measured too
+    full = ss.argmax_set(fit(np.arange(60), 0))
+    less = [fit(np.delete(np.arange(60), row), 0 if shared else row + 1) for row in range(60)]
+    conflicts = [~(full & ss.argmax_set(proba)).any(axis=1) for proba in less]
+    assert np.array_equal(audit.instability, np.mean(conflicts, axis=0))
+
+
+def test_seeds_of_their_own_add_the_noise_of_the_seed():
+    def instability(shared):
+        tree = DecisionTreeClassifier(max_features=2)
+        found = ss.audit_refit(tree, X, LABELS, POINTS, ss.Argmax(), left_out="all", shared_seed=shared, random_state=5)
+        return found.instability.mean()
+
+    assert instability(False) > instability(True)
 
 
 def test_sampled_rows_and_interval():
@@ -156,6 +160,35 @@ def test_fit_until_doubles_the_bags_with_the_anytime_correction():
     hopeless.fit_until(rows, labels, rows, delta=0.0, max_estimators=10)
     assert hopeless.bags_.n_bags == 10
     assert not hopeless.certified_
+
+
+class Watched(ss.StableClassifier):
+    """Remembers which of its parameters were set, but for the constructor."""
+
+    def __setattr__(self, name, value):
+        if name in self.__dict__ and name in self.get_params(deep=False):
+            self.__dict__.setdefault("changed_", []).append(name)
+        super().__setattr__(name, value)
+
+
+def test_fit_until_leaves_the_parameters_alone():
+    rows, labels = load_iris(return_X_y=True)
+    model = Watched(n_estimators=5, random_state=0).fit_until(rows, labels, rows[:5], max_estimators=30)
+    assert model.bags_.n_bags == 30
+    assert not hasattr(model, "changed_")
+    model.set_params(n_estimators=6)
+    assert model.changed_ == ["n_estimators"]  # it would have been seen
+
+
+def test_fit_until_takes_up_a_warm_start():
+    rows, labels = load_iris(return_X_y=True)
+    model = ss.StableClassifier(n_estimators=8, random_state=0, warm_start=True).fit(rows, labels)
+    kept = model.estimators_
+    model.set_params(n_estimators=12).fit_until(rows, labels, rows[:5], max_estimators=20)
+    assert model.bags_.n_bags == 20
+    assert model.estimators_[:8] == kept
+    with pytest.raises(ValueError, match="n_estimators must be at least the 20 bags"):
+        model.fit_until(rows, labels, rows[:5])
 
 
 FITTED = ss.StableClassifier(n_estimators=5, random_state=0).fit(X, LABELS)

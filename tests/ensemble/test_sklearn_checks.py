@@ -1,7 +1,5 @@
 """scikit-learn's own checks."""
 
-import warnings
-
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -19,12 +17,12 @@ EXPECTED = {
 @parametrize_with_checks(
     [
         ss.StableClassifier(n_estimators=10, random_state=0),
-        ss.StableClassifier(DecisionTreeClassifier(max_depth=5), n_estimators=10, random_state=0),
+        ss.StableClassifier(
+            DecisionTreeClassifier(max_depth=5), n_estimators=10, max_samples=0.4, oob_score=True, random_state=0
+        ),
         ss.StableClassifier(LogisticRegression(), n_estimators=10, random_state=0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
 def test_estimator_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
+    check(estimator)

@@ -68,6 +68,7 @@ class Tells(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
+        self.seen_ = (threading.get_ident(), sklearn.get_config()["working_memory"])
         return np.zeros(len(X), int)
 
 
@@ -79,6 +80,15 @@ def test_workers_have_scikit_learns_configuration_and_one_thread_each(backend):
     assert all(member.working_memory_ == 77 for member in model.estimators_)
     assert all(member.blas_threads_ == {1} for member in model.estimators_)
     assert set(threads_of("blas")) == {2}
+
+
+def test_prediction_in_threads_has_scikit_learns_configuration():
+    model = ss.StableClassifier(Tells(), 8, n_jobs=2, random_state=0).fit(X, Y)
+    with sklearn.config_context(working_memory=77):
+        model.predict_proba(X)
+    seen = {member.seen_ for member in model.estimators_}
+    assert threading.get_ident() not in {thread for thread, _ in seen}
+    assert {memory for _, memory in seen} == {77}
 
 
 @pytest.fixture(autouse=True)

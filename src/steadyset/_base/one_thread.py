@@ -1,4 +1,4 @@
-"""One thread for numerical libraries while a bag is fitted or predicted, so that their number cannot change bits."""
+"""One thread for numerical libraries while a bag is fitted or predicted: the number of threads can change bits."""
 
 import contextlib
 import sys
@@ -19,8 +19,8 @@ _modules_seen = -1
 def one_thread() -> Iterator[None]:
     """Limit BLAS and OpenMP to one thread; safe to enter from several threads at once.
 
-    BLAS keeps one number for the whole process, so that the first thread to enter sets it and the last one to leave
-    puts it back; OpenMP keeps one for each thread.
+    BLAS keeps one number for the whole process: the first thread to enter sets it, the last one to leave puts it back.
+    OpenMP keeps one number per thread.
     """
     global _inside, _blas_before
     with _lock:
@@ -40,7 +40,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _limit(libraries: list[Any]) -> list[tuple[Any, int]]:
-    """Set those that are not at one thread to one, and return what they were at: once a bag, so it has to be quick."""
+    """Set the libraries that use more than one thread to one; return them with their numbers. It runs once per bag."""
     before = [(library, library.get_num_threads()) for library in libraries]
     changed = [(library, threads) for library, threads in before if threads is not None and threads != 1]
     for library, _ in changed:
@@ -54,8 +54,8 @@ def _restore(changed: list[tuple[Any, int]]) -> None:
 
 
 def _set(library: Any, threads: int) -> None:
-    # threadpoolctl from 3.8 on lets only the first thread that ever set OpenBLAS's number set it again; from any other
-    # thread nothing happens, without a word. Here the thread that enters last or leaves last has to be heard.
+    # From 3.8 on, threadpoolctl remembers which thread first set OpenBLAS's number, and silently ignores every other
+    # thread. Here any thread may be the first to enter or the last to leave, so that memory is cleared each time.
     free = getattr(library, "clear_controlling_thread", None)
     if free is not None:
         free(force=True)
@@ -65,7 +65,7 @@ def _set(library: Any, threads: int) -> None:
 
 
 def _loaded_libraries() -> tuple[list[Any], list[Any]]:
-    # Looking for the loaded libraries takes milliseconds, so that it is done only when something was imported since.
+    # Looking for the loaded libraries takes milliseconds, so it is done again only after something was imported.
     global _libraries, _modules_seen
     if len(sys.modules) != _modules_seen:
         found = ThreadpoolController().lib_controllers

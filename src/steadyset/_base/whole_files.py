@@ -78,6 +78,18 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         raise
 
 
+def write_once(path: Path, text: str) -> str:
+    """Write the text unless the file is there; return what the file says, which is what the first writer wrote."""
+    if not path.exists():
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        with contextlib.suppress(FileExistsError):  # of two writers at once, the first to link has written the file
+            os.link(temporary, path)
+        os.unlink(temporary)
+    return path.read_text()
+
+
 def cache_folder() -> Path:
     """Return the folder for what can be made or fetched again: STEADYSET_CACHE, or the user's cache."""
     chosen = os.environ.get("STEADYSET_CACHE")

@@ -1,5 +1,6 @@
-"""Members trained elsewhere: what they know is taken over, how their bags were drawn is not."""
+"""Members trained elsewhere: their rows and labels are known, how their bags were drawn is not."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,23 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.utils.validation import check_is_fitted
 
 from steadyset._base import validation
+from steadyset._base.sklearn_doors import n_training_rows
 from steadyset.bags import Bags
-from steadyset.ensemble._training import Member
+from steadyset.ensemble._members import Member
 
 
-def adopt(fitted: Any, rows: Any, n_samples: int | None, classes: Any) -> tuple[list[Member], Bags, NDArray[Any], Any]:
-    """Return members, their bags, the label space, and an unfitted estimator that stands for them."""
+@dataclass(frozen=True)
+class Adopted:
+    """Members, their bags, the label space, and an unfitted estimator that stands for them, where there is one."""
+
+    members: list[Member]
+    bags: Bags
+    classes: NDArray[Any]
+    template: Any = None
+
+
+def adopt(fitted: Any, rows: Any, n_samples: int | None, classes: Any) -> Adopted:
+    """Return what is known of members that were trained elsewhere."""
     if isinstance(fitted, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier):
         _reject(rows=rows, n_samples=n_samples, classes=classes)
         check_is_fitted(fitted)
@@ -34,24 +46,21 @@ def _reject(**given: Any) -> None:
             )
 
 
-def _adopt_ensemble(fitted: Any) -> tuple[list[Member], Bags, NDArray[Any], Any]:
+def _adopt_ensemble(fitted: Any) -> Adopted:
     labels = np.asarray(fitted.classes_)
     if labels.dtype == object and any(np.ndim(c) for c in labels):
-        raise ValueError("fitted must predict one label a point; got a multi-output ensemble.")
-    n = int(fitted._n_samples)
-    bags = Bags.from_rows(fitted.estimators_samples_, n)
+        raise ValueError("fitted must predict one label per point; got a multi-output ensemble.")
+    bags = Bags.from_rows(fitted.estimators_samples_, n_training_rows(fitted))
     all_columns = np.arange(len(labels))
     features = getattr(fitted, "estimators_features_", [None] * len(fitted.estimators_))
     members = []
     for number, (estimator, seen) in enumerate(zip(fitted.estimators_, features, strict=True)):
         everything = seen is None or np.array_equal(seen, np.arange(fitted.n_features_in_))
         members.append(Member(estimator, all_columns, len(labels), (number,), None if everything else np.asarray(seen)))
-    return members, bags, labels, getattr(fitted, "estimator_", None)
+    return Adopted(members, bags, labels, getattr(fitted, "estimator_", None))
 
 
-def _adopt_list(
-    fitted: list[Any], rows: Any, n_samples: int | None, classes: Any
-) -> tuple[list[Member], Bags, NDArray[Any], Any]:
+def _adopt_list(fitted: list[Any], rows: Any, n_samples: int | None, classes: Any) -> Adopted:
     if rows is None or n_samples is None:
         raise ValueError("rows and n_samples must be given with a list of members; got None.")
     if len(rows) != len(fitted):
@@ -71,7 +80,7 @@ def _adopt_list(
     for number, member in enumerate(fitted):
         columns = np.searchsorted(space, np.asarray(member.classes_))
         members.append(Member(_Coded(member), columns, len(space), (number,)))
-    return members, bags, space, None
+    return Adopted(members, bags, space)
 
 
 class _Coded:

@@ -4,7 +4,6 @@ Groups of fitted estimators are joblib files, which run code when they are read:
 Predictions are plain arrays.
 """
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,8 @@ from typing import Any
 
 import joblib
 import numpy as np
+
+from steadyset._base import whole_files
 
 
 def fingerprint(*parts: Any) -> str:
@@ -36,23 +37,14 @@ def open_folder(checkpoint: Any, name: str) -> Path:
 
 def write(folder: Path, numbers: tuple[int, ...], kept: Any) -> None:
     """Write a group in one step: a file is whole or not there, whatever interrupts."""
-    target = folder / _name(numbers, kept)
-    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=folder)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with whole_files.replacing(folder / _name(numbers, kept)) as temporary, open(temporary, "wb") as file:
             if isinstance(kept, np.ndarray):
                 np.save(file, kept, allow_pickle=False)
             else:
                 joblib.dump(kept, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise OSError(f"checkpoint must have room for bag {numbers[0]}; got: {error}.") from error
-        raise
+    except OSError as error:
+        raise OSError(f"checkpoint must have room for bag {numbers[0]}; got: {whole_files.reason(error)}.") from error
 
 
 def finished(folder: Path, wanted: Iterable[int], *, arrays: bool) -> Iterator[tuple[tuple[int, ...], Any]]:
@@ -91,13 +83,4 @@ def _numbers(path: Path) -> tuple[int, ...]:
 
 def kept_seed(checkpoint: Any, name: str, fresh: int) -> int:
     """Return the seed that a fit with random_state=None uses in this checkpoint: the first call's."""
-    folder = open_folder(checkpoint, f"seed-{name}")
-    path = folder / "seed"
-    if not path.exists():
-        handle, temporary = tempfile.mkstemp(dir=folder)
-        with os.fdopen(handle, "w") as file:
-            file.write(str(fresh))
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, path)
-        os.unlink(temporary)
-    return int(path.read_text())
+    return int(whole_files.write_once(open_folder(checkpoint, f"seed-{name}") / "seed", str(fresh)))

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property, partial
-from itertools import groupby
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,18 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from steadyset._base import validation
-from steadyset.bags import BLOCK, BagPredictions, Bags, draw_bags, guarantee_of_rule
-from steadyset.ensemble import _checkpoint, _fit_inputs, _training
-from steadyset.ensemble._callbacks import CallbackSupportMixin, bag_progress, with_callbacks
-from steadyset.ensemble._out_of_bag import OutOfBag
-from steadyset.ensemble._self_audit import SelfAudit
+from steadyset._base.rows import as_rows
+from steadyset._base.sklearn_doors import CallbackSupportMixin, with_callbacks
+from steadyset.audit import Certificates, StabilityAudit, anytime_alpha, audit_bags, certify
+from steadyset.bags import BagPredictions, Bags, guarantee_of_rule
+from steadyset.ensemble import _bag_fits, _fit_inputs, _fit_until, _out_of_bag, _prediction
+from steadyset.ensemble._callbacks import bag_progress
+from steadyset.ensemble._fit_inputs import FitInputs
 from steadyset.guarantees import Guarantee
 from steadyset.selection import InflatedArgmax, with_epsilon
 
 
-class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Bag a classifier and predict sets of labels that hold steady when a training row is dropped.
 
     Every bag's learner sees its own rows only. Probabilities are averaged over the bags, and a selection rule turns
@@ -38,7 +39,7 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
     n_estimators : int, default=500
         Number of bags.
     max_samples : int or float, default=0.5
-        Rows in a bag; a float is a share of the training rows, rounded down.
+        Rows per bag; a float is a share of the training rows, rounded down.
     bootstrap : bool, default=False
         Whether rows are drawn with replacement. Guarantees are sharper without.
     rule : rule object or callable, default=None
@@ -56,6 +57,9 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
     checkpoint : path, default=None
         Folder for finished bags: a fit that was interrupted goes on from there, to the same bits. Fitted estimators are
         kept as joblib files, which run code when read: trusted input.
+    oob_score : bool, default=False
+        Whether `fit` estimates the accuracy of `predict`, each row judged by the bags that do not hold it. Every bag
+        predicts the training rows for it.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -69,9 +73,16 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         The rows of each bag.
     bags_ : Bags
     bag_size_ : int
-        Rows in a bag. To refit without a row, pass it as `max_samples`.
+        Rows per bag. To refit without a row, pass it as `max_samples`.
     seed_ : int
         A fit with it as `random_state` repeats this one.
+    rule_ : rule object or callable
+        The rule in use.
+    oob_score_ : float
+        Accuracy over the training rows that some bag does not hold; only with `oob_score=True`.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        For each training row the mean over the bags that do not hold it, NaN where every bag holds it; only with
+        `oob_score=True`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where `X` has string column names.
@@ -112,6 +123,7 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         random_state: Any = None,
         warm_start: bool = False,
         checkpoint: Any = None,
+        oob_score: bool = False,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -125,9 +137,9 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         self.random_state = random_state
         self.warm_start = warm_start
         self.checkpoint = checkpoint
+        self.oob_score = oob_score
         self.verbose = verbose
 
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, *, sample_ids: Any = None, sample_weight: Any = None, **fit_params: Any
     ) -> "StableClassifier":
@@ -144,24 +156,65 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         sample_weight : array of shape (n_samples,), optional
             Goes to the base estimator, sliced by bag, and never into the draw of bags.
         **fit_params
-            Further parameters of the base estimator's `fit`; those of one value a row are sliced by bag.
+            Further parameters of the base estimator's `fit`; those with one value per row are sliced by bag.
 
         Returns
         -------
         self
         """
-        data = self._inputs(X, y, sample_ids, sample_weight, fit_params)
-        kept: list[Any] = []
-        if self.warm_start and hasattr(self, "groups_"):
-            kept = _fit_inputs.groups_to_keep(self, data)
-        seed = self.seed_ if kept and self.seed_ is not None else self._fresh_seed(data)
-        bags = self._draw(data, seed)
-        task = self._task(data, bags, seed)
-        done = sum(len(group.numbers) for group in kept)
-        groups = kept + [group for _, group in self._run(task, bags, seed, done)]
-        self.classes_, self.bags_, self.bag_size_, self.seed_ = data.classes, bags, bags.bag_size, seed
-        self.groups_ = sorted(groups, key=lambda group: group.numbers[0])
-        self.__dict__.pop("estimators_", None)
+        data = self._checked(X, y, sample_ids=sample_ids, sample_weight=sample_weight, **fit_params)
+        self._fit_bags(data, self.n_estimators, _fit_inputs.groups_to_keep(self, data, self.n_estimators))
+        self._score_out_of_bag(data)
+        return self
+
+    def fit_until(
+        self,
+        X: Any,
+        y: Any,
+        X_eval: Any,
+        delta: float = 0.0,
+        alpha: float = 0.05,
+        max_estimators: int = 10_000,
+        *,
+        share: float = 1.0,
+        **fit_params: Any,
+    ) -> "StableClassifier":
+        """Double the bags until enough points are certified, then stop.
+
+        The first look is at `n_estimators` bags. At the k-th look the level is alpha / (k (k + 1)), so that the
+        certificates of the last look hold at level `alpha` however many looks there were
+        (:doc:`/theory/certificates`).
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+        X_eval : as in `fit`
+            The points to certify.
+        delta : float, default=0.0
+            A point is certified where at most this share of the rows can make a conflict (Theorem 4).
+        alpha : float, default=0.05
+        max_estimators : int, default=10_000
+            Stop at this many bags, certified or not.
+        share : float, default=1.0
+            The share of points that has to be certified.
+        **fit_params
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+            With ``certificates_``, those of the last look, and ``certified_``, whether they reached `share`.
+        """
+        goal = _fit_until.goal(self.n_estimators, delta, max_estimators, share)
+        data = self._checked(X, y, **fit_params)
+        for look, n_bags in enumerate(goal.numbers_of_bags(), start=1):
+            kept = _fit_inputs.groups_to_keep(self, data, n_bags) if look == 1 else self.groups_
+            self._fit_bags(data, n_bags, kept)
+            self.certificates_ = self.certify(X_eval, anytime_alpha(alpha, look))
+            self.certified_ = goal.is_reached(self.certificates_)
+            if self.certified_:
+                break
+        self._score_out_of_bag(data)
         return self
 
     @with_callbacks
@@ -182,16 +235,12 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         BagPredictions
             The same bits as ``fit(...).bag_predictions(X_eval)``.
         """
-        data = self._inputs(X, y, sample_ids, sample_weight, fit_params)
-        seed = self._fresh_seed(data)
-        bags = self._draw(data, seed)
-        points = validate_data(self, _fit_inputs.as_rows(X_eval, "X_eval"), skip_check_array=True, reset=False)
-        task = self._task(data, bags, seed, X_eval=points)
-        proba: Any = None
-        for numbers, part in self._run(task, bags, seed):
-            if proba is None:
-                proba = np.empty((len(bags), *part.shape[1:]), part.dtype)
-            proba[list(numbers)] = part
+        data = self._checked(X, y, sample_ids=sample_ids, sample_weight=sample_weight, **fit_params)
+        fit = _bag_fits.bag_fit(self, data)
+        bags = fit.draw(self.n_estimators)
+        points = self._points(X_eval, "X_eval")
+        with bag_progress(self, len(bags), self.verbose) as advance:
+            proba = _prediction.gathered(fit.run(bags, range(len(bags)), advance, points), len(bags))
         return BagPredictions(proba, bags, data.classes)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -207,12 +256,7 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
             Columns follow ``classes_``.
         """
         check_is_fitted(self)
-        if all(len(group.numbers) == 1 for group in self.groups_):
-            sums = _training.sum_blocks(self.groups_, self._points(X), BLOCK, self.n_jobs)
-        else:
-            bags = self._bag_probabilities(X)
-            sums = (_training.add(p for _, p in run) for _, run in groupby(bags, key=lambda bag: bag[0] // BLOCK))
-        return _training.add(sums) / self.bags_.n_bags
+        return _prediction.mean_probabilities(self.groups_, self._points(X), self.bags_.n_bags, self.n_jobs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each point; no guarantee covers a single label.
@@ -262,12 +306,73 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         -------
         BagPredictions
         """
-        proba: Any = None
-        for number, part in self._bag_probabilities(X):
-            if proba is None:
-                proba = np.empty((self.bags_.n_bags, *part.shape), part.dtype)
-            proba[number] = part
-        return BagPredictions(proba, self.bags_, self.classes_)
+        results = (((bag,), proba[None]) for bag, proba in self._bag_probabilities(X))
+        return BagPredictions(_prediction.gathered(results, self.bags_.n_bags), self.bags_, self.classes_)
+
+    def oob_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return for each training row the mean over the bags that do not hold it.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The training rows, in the order of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            NaN for a row that every bag holds.
+        """
+        check_is_fitted(self)
+        _out_of_bag.check_training_rows(X, self.bags_)
+        return _out_of_bag.mean_probabilities(self._bag_probabilities(X), self.bags_, len(self.classes_))
+
+    def oob_set(self, X: Any) -> NDArray[np.bool_]:
+        """Return the label set of each training row from the bags that do not hold it.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The training rows, in the order of the fit. It is an error when every bag holds one of them.
+
+        Returns
+        -------
+        bool ndarray of shape (n_samples, n_classes)
+        """
+        return _out_of_bag.sets(self.oob_proba(X), self.rule_)
+
+    def audit(self, X: Any, rule: Any = None, **options: Any) -> StabilityAudit:
+        """Measure how many training rows turn each point's set into a disjoint one when left out, without refitting.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The points to audit.
+        rule : rule object or callable, optional
+            Default: the model's own.
+        **options
+            Those of :func:`steadyset.audit_bags`.
+
+        Returns
+        -------
+        StabilityAudit
+        """
+        return audit_bags(self.bag_predictions(X), self.rule_ if rule is None else rule, **options)
+
+    def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
+        """Prove what can be proved of the set of each point.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The points.
+        alpha : float, default=0.05
+            The level of the probabilistic statements.
+
+        Returns
+        -------
+        Certificates
+        """
+        return certify(self.bag_predictions(X), self.rule_, alpha)
 
     def guarantee(self, theorem: str = "best") -> Guarantee:
         """Return what is guaranteed for what was really fitted: rows, bag size, bags, coupling, label space and rule.
@@ -334,20 +439,27 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
         """
         from steadyset.ensemble import _adoption
 
-        members, bags, labels, template = _adoption.adopt(fitted, rows, n_samples, classes)
-        size = bags.bag_size if bags.bag_size is not None else 0.5
-        model = cls(template, len(members), max_samples=size, rule=rule, epsilon=epsilon)
+        found = _adoption.adopt(fitted, rows, n_samples, classes)
+        size = found.bags.bag_size
+        share = 0.5 if size is None else size
+        model = cls(found.template, len(found.members), max_samples=share, rule=rule, epsilon=epsilon)
         model._rule()
-        model.groups_, model.bags_, model.bag_size_, model.classes_ = members, bags, bags.bag_size, labels
-        model.seed_ = None
+        model.groups_, model.bags_, model.bag_size_ = found.members, found.bags, size
+        model.classes_, model.seed_ = found.classes, None
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(model, name, getattr(fitted, name))
         return model
 
+    @property
+    def rule_(self) -> Any:
+        """The rule in use: `rule`, or the inflated argmax at `epsilon`."""
+        check_is_fitted(self)
+        return self._rule()
+
     @cached_property
     def estimators_(self) -> list[Any]:
-        """The fitted estimators, one a bag."""
+        """The fitted estimators, one per bag."""
         if "groups_" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__} is not fitted yet and has no estimators_.")
         return [member for group in self.groups_ for member in group.members()]
@@ -390,71 +502,32 @@ class StableClassifier(OutOfBag, SelfAudit, CallbackSupportMixin, MetaEstimatorM
             raise TypeError(f"rule must be a rule object or a callable; got {validation.shown(self.rule)}.")
         return self.rule
 
-    def _inputs(self, X: Any, y: Any, sample_ids: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
+    def _checked(self, X: Any, y: Any, **given: Any) -> FitInputs:
         self._rule()
-        validation.count(self.n_estimators, "n_estimators")
-        data = _fit_inputs.check(self, X, y, sample_ids, sample_weight, fit_params)
-        kind = "bootstrap" if self.bootstrap else "subbagging"
-        return replace(
-            data, bag_size=validation.resolve_bag_size(self.max_samples, data.n_samples, kind, "max_samples")
-        )
+        return _fit_inputs.check(self, X, y, **given)
 
-    def _fresh_seed(self, data: Any) -> int:
-        seed = _fit_inputs.seed_from(self.random_state)
-        if self.random_state is None and self.checkpoint is not None:
-            return _checkpoint.kept_seed(self.checkpoint, self._fingerprint(data, None), seed)
-        return seed
+    @with_callbacks
+    def _fit_bags(self, data: FitInputs, n_bags: int, kept: list[Any]) -> None:
+        """Fit the bags that are missing to `n_bags`, and become the ensemble of all of them."""
+        fit = _bag_fits.bag_fit(self, data, self.seed_ if kept else None)
+        bags = fit.draw(n_bags)
+        missing = range(sum(len(group.numbers) for group in kept), n_bags)
+        with bag_progress(self, len(missing), self.verbose) as advance:
+            groups = kept + [group for _, group in fit.run(bags, missing, advance)]
+        self.classes_, self.bags_, self.bag_size_, self.seed_ = data.classes, bags, bags.bag_size, fit.seed
+        self.groups_ = sorted(groups, key=lambda group: group.numbers[0])
+        for outdated in ("estimators_", "oob_score_", "oob_decision_function_"):
+            self.__dict__.pop(outdated, None)
 
-    def _draw(self, data: Any, seed: int) -> Bags:
-        kind: Any = "bootstrap" if self.bootstrap else "subbagging"
-        return draw_bags(data.n_samples, self.n_estimators, data.bag_size, kind, seed, data.sample_ids)
+    def _score_out_of_bag(self, data: FitInputs) -> None:
+        if self.oob_score:
+            bags = _prediction.bag_probabilities(self.groups_, data.X, self.n_jobs)
+            proba = _out_of_bag.mean_probabilities(bags, self.bags_, len(self.classes_))
+            self.oob_decision_function_, self.oob_score_ = proba, _out_of_bag.accuracy(proba, data.codes)
 
-    def _fingerprint(self, data: Any, seed: int | None, *more: Any) -> str:
-        parts = (
-            data.X,
-            data.codes,
-            data.classes,
-            data.sample_ids,
-            data.fit_params,
-            data.bag_size,
-            self.bootstrap,
-            seed,
-        )
-        return _checkpoint.fingerprint(self._learner(), *parts, *more)
-
-    def _task(self, data: Any, bags: Bags, seed: int, X_eval: Any = None) -> _training.Task:
-        folder = None
-        if self.checkpoint is not None:
-            folder = _checkpoint.open_folder(self.checkpoint, self._fingerprint(data, seed, X_eval))
-        return _training.Task(self._learner(), data.X, data.codes, len(data.classes), data.fit_params, X_eval, folder)
-
-    def _run(self, task: _training.Task, bags: Bags, seed: int, done: int = 0) -> Iterator[tuple[tuple[int, ...], Any]]:
-        """Yield (bag numbers, what is kept of the group): what the checkpoint has, then what is trained now."""
-        wanted = range(done, len(bags))
-        left = set(wanted)
-        with bag_progress(self, len(wanted), self.verbose) as advance:
-            if task.folder is not None:
-                for numbers, kept in _checkpoint.finished(task.folder, wanted, arrays=task.X_eval is not None):
-                    left.difference_update(numbers)
-                    advance(len(numbers))
-                    yield numbers, kept
-            if left:
-                seed_of = partial(_training.learner_seed, seed)
-                for numbers, kept in _training.train(task, bags, sorted(left), seed_of, self.n_jobs):
-                    advance(len(numbers))
-                    yield numbers, kept
-
-    def _points(self, X: Any) -> Any:
-        return validate_data(self, _fit_inputs.as_rows(X), skip_check_array=True, reset=False)
+    def _points(self, X: Any, name: str = "X") -> Any:
+        return validate_data(self, as_rows(X, name), skip_check_array=True, reset=False)
 
     def _bag_probabilities(self, X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield (bag number, its probabilities at X) in the order of the bags."""
         check_is_fitted(self)
-        points = self._points(X)
-        ready: dict[int, NDArray[Any]] = {}
-        following = 0
-        for group, proba in zip(self.groups_, _training.predict_each(self.groups_, points, self.n_jobs), strict=True):
-            ready.update(zip(group.numbers, proba, strict=True))
-            while following in ready:
-                yield following, ready.pop(following)
-                following += 1
+        return _prediction.bag_probabilities(self.groups_, self._points(X), self.n_jobs)

@@ -4,24 +4,18 @@ import inspect
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_consistent_length,
-    column_or_1d,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, column_or_1d, has_fit_parameter, validate_data
 
 from steadyset._base import validation
+from steadyset._base.rows import as_rows
+from steadyset._base.sklearn_doors import check_sample_weight, num_samples
 
 
 @dataclass(frozen=True)
@@ -34,37 +28,32 @@ class FitInputs:
     sample_ids: NDArray[Any] | None
     fit_params: Mapping[str, Any]
     n_samples: int
-    bag_size: int = 0
+    resampling: Literal["bootstrap", "subbagging"]
+    bag_size: int
 
 
-def check(estimator: Any, X: Any, y: Any, sample_ids: Any, sample_weight: Any, fit_params: dict[str, Any]) -> FitInputs:
+def check(
+    estimator: Any, X: Any, y: Any, *, sample_ids: Any = None, sample_weight: Any = None, **fit_params: Any
+) -> FitInputs:
     """Check everything that can be known to be wrong before the first bag is fitted."""
+    validation.count(estimator.n_estimators, "n_estimators")
+    if not isinstance(estimator.oob_score, bool | np.bool_):
+        raise TypeError(f"oob_score must be True or False; got {validation.shown(estimator.oob_score)}.")
     if y is None:
         raise ValueError(
             f"y must be given: {type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     rows = validate_data(estimator, as_rows(X), skip_check_array=True)
-    n = _num_samples(rows)
+    n = num_samples(rows)
     check_consistent_length(rows, y)
     if n < 2:
         raise ValueError(f"X must have at least 2 rows to draw bags from; got n_samples={n}.")
     codes, labels = encode(y, estimator.classes)
     ids = None if sample_ids is None else validation.sample_ids(sample_ids, n)
     params = _params_for_learner(estimator, rows, sample_weight, sample_ids, fit_params)
-    return FitInputs(rows, codes, labels, ids, params, n)
-
-
-def as_rows(X: Any, name: str = "X") -> Any:
-    """Return X as something with rows: arrays, sparse matrices and frames as they are, all else as an array."""
-    if issparse(X):
-        return X.tocsr()  # not every format can be sliced by rows
-    rows = X if (hasattr(X, "shape") and hasattr(X, "dtype")) or hasattr(X, "columns") else np.asarray(X)
-    if len(rows.shape) < 2:
-        raise ValueError(
-            f"{name} must have at least two axes, rows and features; got shape {tuple(rows.shape)}. "
-            "Reshape your data: X.reshape(1, -1) is one row."
-        )
-    return rows
+    resampling: Literal["bootstrap", "subbagging"] = "bootstrap" if estimator.bootstrap else "subbagging"
+    bag_size = validation.resolve_bag_size(estimator.max_samples, n, resampling, "max_samples")
+    return FitInputs(rows, codes, labels, ids, params, n, resampling, bag_size)
 
 
 def encode(y: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
@@ -112,7 +101,7 @@ def _params_for_learner(
     given = dict(fit_params)
     if sample_weight is not None:
         given["sample_weight"] = (
-            _check_sample_weight(sample_weight, X) if len(X.shape) == 2 else np.asarray(sample_weight)
+            check_sample_weight(sample_weight, X) if len(X.shape) == 2 else np.asarray(sample_weight)
         )
     if get_config()["enable_metadata_routing"]:
         routed = process_routing(estimator, "fit", sample_ids=sample_ids, **given)
@@ -140,21 +129,21 @@ def seed_from(random_state: Any) -> int:
     return validation.seed(random_state, "random_state")
 
 
-def groups_to_keep(model: Any, data: FitInputs) -> list[Any]:
-    """Return the groups that a warm start keeps, after checking that it is the same fit, continued."""
+def groups_to_keep(model: Any, data: FitInputs, n_bags: int) -> list[Any]:
+    """Return the groups that a fit to this many bags starts from: none, unless it is a warm start of the same fit."""
+    if not model.warm_start or not hasattr(model, "groups_"):
+        return []
     bags = model.bags_
-    resampling = "bootstrap" if model.bootstrap else "subbagging"
-    same = (bags.n_samples, bags.bag_size, bags.resampling) == (data.n_samples, data.bag_size, resampling)
+    same = (bags.n_samples, bags.bag_size, bags.resampling) == (data.n_samples, data.bag_size, data.resampling)
     same = same and np.array_equal(model.classes_, data.classes)
     same = same and (bags.sample_ids is None) == (data.sample_ids is None)
     same = same and (data.sample_ids is None or np.array_equal(bags.sample_ids, data.sample_ids))
     if not same:
         raise ValueError("warm_start must go on with the rows, ids, classes and bag size of the first fit; got others.")
-    if model.n_estimators < bags.n_bags:
+    if n_bags < bags.n_bags:
         raise ValueError(
-            f"n_estimators must be at least the {bags.n_bags} bags there are when warm_start=True; "
-            f"got {model.n_estimators}."
+            f"n_estimators must be at least the {bags.n_bags} bags there are when warm_start=True; got {n_bags}."
         )
-    if model.n_estimators == bags.n_bags:
+    if n_bags == bags.n_bags:
         warnings.warn("Warm-start fitting without increasing n_estimators does not fit new bags.", stacklevel=4)
     return list(model.groups_)

@@ -1,88 +1,57 @@
-"""What a fitted ensemble says of its own training rows, from the bags that do not hold them."""
+"""What the bags that do not hold a training row say of it."""
 
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from steadyset._base import validation
+from steadyset._base.rows import as_rows
+from steadyset._base.sklearn_doors import num_samples
 from steadyset.bags import Bags
-from steadyset.ensemble import _fit_inputs
 
 
-class OutOfBag:
-    """The out-of-bag methods of StableClassifier."""
+def mean_probabilities(
+    bag_probabilities: Iterable[tuple[int, NDArray[Any]]], bags: Bags, n_classes: int
+) -> NDArray[np.float64]:
+    """Return for each training row the mean over the bags that do not hold it, NaN where every bag does.
 
-    bags_: Bags
-    classes_: NDArray[Any]
-    _bag_probabilities: Any
-    _rule: Any
+    `bag_probabilities` are pairs of a bag number and its probabilities at the training rows.
+    """
+    n = bags.n_samples
+    total, count = np.zeros((n, n_classes)), np.zeros(n)
+    for number, proba in bag_probabilities:
+        free = np.ones(n, bool)
+        free[bags[number]] = False
+        total[free] += proba[free]
+        count += free
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / count[:, None])
 
-    def oob_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return for each training row the mean over the bags that do not hold it.
 
-        Parameters
-        ----------
-        X : as in `fit`
-            The training rows, in the order of the fit.
+def sets(proba: NDArray[np.float64], rule: Any) -> NDArray[np.bool_]:
+    """Return the rule's sets; every row must have probabilities."""
+    missing = np.flatnonzero(np.isnan(proba).any(axis=1))
+    if len(missing):
+        raise ValueError(f"every training row must be missing from some bag; got row {missing[0]} in all of them.")
+    return validation.rule_mask(rule, proba)
 
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            NaN for a row that every bag holds.
-        """
-        n = self._n_rows(X)
-        total, count = np.zeros((n, len(self.classes_))), np.zeros(n)
-        for number, proba in self._bag_probabilities(X):
-            free = np.ones(n, bool)
-            free[self.bags_[number]] = False
-            total[free] += proba[free]
-            count += free
-        with np.errstate(invalid="ignore"):
-            return np.asarray(total / count[:, None])
 
-    def oob_set(self, X: Any) -> NDArray[np.bool_]:
-        """Return the label set of each training row from the bags that do not hold it.
+def accuracy(proba: NDArray[np.float64], codes: NDArray[np.intp]) -> float:
+    """Return the share of rows whose most probable column is their own, over those that some bag does not hold."""
+    known = ~np.isnan(proba).any(axis=1)
+    if not known.all():
+        warnings.warn(
+            "Some inputs do not have OOB scores, because every bag holds them: use more bags or smaller ones.",
+            stacklevel=4,
+        )
+    return float(np.mean(np.argmax(proba[known], axis=1) == codes[known])) if known.any() else float("nan")
 
-        Parameters
-        ----------
-        X : as in `fit`
-            The training rows, in the order of the fit. It is an error when every bag holds one of them.
 
-        Returns
-        -------
-        bool ndarray of shape (n_samples, n_classes)
-        """
-        proba = self.oob_proba(X)
-        if np.isnan(proba).any():
-            row = int(np.flatnonzero(np.isnan(proba).any(axis=1))[0])
-            raise ValueError(f"every training row must be missing from some bag; got row {row} in all of them.")
-        return validation.rule_mask(self._rule(), proba)
-
-    def oob_score(self, X: Any, y: Any) -> float:
-        """Return the accuracy of the most probable label from the bags that do not hold the row.
-
-        Parameters
-        ----------
-        X, y : as in `fit`
-            The training rows and labels, in the order of the fit.
-
-        Returns
-        -------
-        float
-            Over the rows that some bag does not hold.
-        """
-        proba = self.oob_proba(X)
-        known = ~np.isnan(proba).any(axis=1)
-        predicted = self.classes_[np.argmax(proba[known], axis=1)]
-        return float(np.mean(predicted == np.asarray(y)[known]))
-
-    def _n_rows(self, X: Any) -> int:
-        check_is_fitted(self)
-        rows = _fit_inputs.as_rows(X)
-        if rows.shape[0] != self.bags_.n_samples:
-            raise ValueError(
-                f"X must be the {self.bags_.n_samples} training rows in the order of the fit; got {rows.shape[0]} rows."
-            )
-        return self.bags_.n_samples
+def check_training_rows(X: Any, bags: Bags) -> None:
+    """Refuse rows that cannot be those of the fit."""
+    n = num_samples(as_rows(X))
+    if n != bags.n_samples:
+        raise ValueError(f"X must be the {bags.n_samples} training rows in the order of the fit; got {n} rows.")

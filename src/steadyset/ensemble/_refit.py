@@ -1,19 +1,21 @@
 """Audits that train: honest leave-one-out fits, and the deployed ensemble's own leave-one-out models."""
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from steadyset._base import validation
+from steadyset._base.rows import as_rows
+from steadyset._base.sklearn_doors import num_samples
 from steadyset.audit import StabilityAudit, audit_models, drawn_rows, fresh_seed
 from steadyset.bags import Bags, sum_bags
-from steadyset.ensemble import _checkpoint, _fit_inputs, _training
+from steadyset.ensemble import _checkpoint, _fit_inputs
 from steadyset.ensemble._callbacks import bag_bar
 from steadyset.ensemble._classifier import StableClassifier
+from steadyset.ensemble._tasks import AllButOne, RowSets, Task, learner_seed, resume_and_train
 
 
 def audit_refit(
@@ -49,10 +51,10 @@ def audit_refit(
     rule : Rule or callable
         As for :func:`steadyset.audit_bags`.
     left_out : "all", int or sequence of row positions, default=500
-        The rows to leave out, one at a time; a number draws so many at random, all where there are no more.
+        The rows to leave out, one at a time; a number draws that many at random, or all if there are fewer.
     shared_seed : bool, default=True
-        For an unfitted classifier: whether every fit has the same seed, as in the paper's definition, or one of its
-        own, so that the noise of the seed is measured too. The bags of a fitted model always keep theirs.
+        For an unfitted classifier: whether all fits share one seed, as in the paper's definition. Otherwise each has
+        its own, and the noise of the seed is measured too. The bags of a fitted model always keep theirs.
     random_state : int or None, default=None
         Seed of the fits and of the rows that are drawn.
     n_jobs : int or None, default=None
@@ -62,7 +64,7 @@ def audit_refit(
     verbose : int, default=0
         Whether to show a progress bar.
     fit_params : dict, optional
-        Further parameters of the classifier's `fit`; those of one value a row are sliced.
+        Further parameters of the classifier's `fit`; those with one value per row are sliced.
 
     Returns
     -------
@@ -88,12 +90,12 @@ def audit_refit(
     """
     seed = fresh_seed(random_state)
     validation.rule(rule)
-    rows = _fit_inputs.as_rows(X)
-    n = _num_samples(rows)
+    rows = as_rows(X)
+    n = num_samples(rows)
     if isinstance(left_out, int) and not isinstance(left_out, bool):
         left_out = min(left_out, n)
     units, sampled = drawn_rows(left_out, n, seed)
-    points = _fit_inputs.as_rows(X_eval, "X_eval")
+    points = as_rows(X_eval, "X_eval")
     run = _Run(n_jobs, checkpoint, verbose, dict(fit_params or {}))
     if isinstance(estimator_or_fitted, StableClassifier):
         check_is_fitted(estimator_or_fitted)
@@ -114,34 +116,14 @@ class _Run:
         self.n_jobs, self.checkpoint, self.verbose, self.fit_params = n_jobs, checkpoint, verbose, fit_params
 
     def predictions(
-        self, task: _training.Task, row_sets: Any, numbers: list[int], seed_of: Any, name: tuple[Any, ...]
+        self, task: Task, row_sets: RowSets, numbers: list[int], seed_of: Callable[[int], int], name: tuple[Any, ...]
     ) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield (number, predictions of the model trained on that set of rows), finished ones from the checkpoint."""
-        left = set(numbers)
         if self.checkpoint is not None:
-            folder = _checkpoint.open_folder(self.checkpoint, _checkpoint.fingerprint(*name))
-            task = _training.with_folder(task, folder)
+            task = task.in_folder(_checkpoint.open_folder(self.checkpoint, _checkpoint.fingerprint(*name)))
         with bag_bar(len(numbers), self.verbose, "audit_refit - fits") as advance:
-            if task.folder is not None:
-                for done, proba in _checkpoint.finished(task.folder, numbers, arrays=True):
-                    left.difference_update(done)
-                    advance(len(done))
-                    yield from zip(done, proba, strict=True)
-            if left:
-                for done, proba in _training.train(task, row_sets, sorted(left), seed_of, self.n_jobs):
-                    advance(len(done))
-                    yield from zip(done, proba, strict=True)
-
-
-class _AllButOne:
-    """Number 0 is all rows, number i + 1 all rows but row i."""
-
-    def __init__(self, n: int) -> None:
-        self._n = n
-
-    def __getitem__(self, number: int) -> NDArray[np.intp]:
-        rows = np.arange(self._n)
-        return rows if number == 0 else np.delete(rows, number - 1)
+            for done, proba in resume_and_train(task, row_sets, numbers, seed_of, self.n_jobs, advance=advance):
+                yield from zip(done, proba, strict=True)
 
 
 def _plain(
@@ -149,20 +131,21 @@ def _plain(
 ) -> tuple[NDArray[np.float64], Iterator[tuple[int, NDArray[np.float64]]], str]:
     codes, classes = _fit_inputs.encode(y, None)
     check_consistent_length(X, codes)
-    task = _training.Task(learner, X, codes, len(classes), run.fit_params, points)
-    own_seed = partial(_training.learner_seed, seed)
-    name = (learner, X, codes, run.fit_params, points, bool(shared), seed)
-    numbers = [0, *(int(row) + 1 for row in units)]
-    results = run.predictions(
-        task, _AllButOne(len(codes)), numbers, (lambda b: own_seed(0)) if shared else own_seed, ("plain", *name)
-    )
+    task = Task(learner, X, codes, len(classes), run.fit_params, points)
+    all_rows = len(codes)  # the number of the fit on all of them
+
+    def seed_of(number: int) -> int:
+        return learner_seed(seed, 0 if shared or number == all_rows else number + 1)
+
+    name = ("all but one", learner, X, codes, run.fit_params, points, bool(shared), seed)
+    numbers = [*(int(row) for row in units), all_rows]
     found = {}
-    for number, proba in results:
+    for number, proba in run.predictions(task, AllButOne(all_rows), numbers, seed_of, name):
         found[number] = np.asarray(proba, np.float64)
-    models = ((k, found[int(row) + 1]) for k, row in enumerate(units))
+    models = ((k, found[int(row)]) for k, row in enumerate(units))
     seeds = "the same learner seed for all" if shared else "a learner seed of its own for each"
     words = f"Honest refits of {type(learner).__name__} without each row, {seeds}, compared with the fit on all rows."
-    return found[0], models, words
+    return found[all_rows], models, words
 
 
 class _SwappedBags:
@@ -185,16 +168,16 @@ def _coupled(
             "a fitted StableClassifier must have hash bags (subbagging) for the coupled refit; got others."
         )
     codes, _ = _fit_inputs.encode(y, model.classes_)
-    if len(codes) != bags.n_samples or _num_samples(X) != bags.n_samples:
+    if len(codes) != bags.n_samples or num_samples(X) != bags.n_samples:
         raise ValueError(f"X and y must be the {bags.n_samples} rows of the fit; got {len(codes)}.")
-    task = _training.Task(model._learner(), X, codes, len(model.classes_), run.fit_params, points)
+    task = Task(model._learner(), X, codes, len(model.classes_), run.fit_params, points)
     proba = np.array(model.bag_predictions(points).proba)
     held = {int(row): np.flatnonzero(bags.holds(int(row))) for row in units}
     numbers = [row * bags.n_bags + int(b) for row, of_row in held.items() for b in of_row]
     seed, n_bags = model.seed_, bags.n_bags
 
     def seed_of(number: int) -> int:
-        return _training.learner_seed(seed, number % n_bags)
+        return learner_seed(seed, number % n_bags)
 
     name = ("coupled", model._learner(), X, codes, run.fit_params, points, bags.sample_ids, bags.bag_size, seed, n_bags)
     results = run.predictions(task, _SwappedBags(bags), numbers, seed_of, name)

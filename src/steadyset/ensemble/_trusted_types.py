@@ -7,7 +7,7 @@ TRUSTED_TYPES = [
     "steadyset.bags._membership.Bits",
     "steadyset.bags._membership.Indices",
     "steadyset.ensemble._classifier.StableClassifier",
-    "steadyset.ensemble._training.Member",
+    "steadyset.ensemble._members.Member",
     "steadyset.selection._argmax.Argmax",
     "steadyset.selection._fixed_margin.FixedMargin",
     "steadyset.selection._inflated_argmax.InflatedArgmax",

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from steadyset._base.sklearn_doors import check_sample_weight
 from steadyset._base.validation import shown
 from steadyset.lanes import _settings
 from steadyset.lanes._architecture import Plan, checked_layers, plan
@@ -183,7 +184,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = (
             None
             if sample_weight is None
-            else _check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
+            else check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
         )
         checked = [_settings.seed(seed, f"seeds[{b}]") for b, seed in enumerate(seeds)]
         if len(bags) != len(checked):

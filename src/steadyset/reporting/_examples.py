@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing
 
+from steadyset._base.sklearn_doors import take
 from steadyset.reporting import _png, _slider
 from steadyset.reporting._evidence import Evidence
 
@@ -56,7 +56,7 @@ def _shown(found: Evidence, points: Any) -> list[dict[str, Any]]:
     rows, shape = found.inputs.rows, found.inputs.shape
     if rows is None or not len(points):
         return [{} for _ in points]
-    some = _safe_indexing(rows, points)
+    some = take(rows, points)
     if shape is not None:
         return [{"image": _png.data_address(picture)} for picture in _pictures(some, shape)]
     if len(some.shape) != 2:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from steadyset._base import set_validation, validation
+from steadyset._base.rows import as_rows
+from steadyset._base.sklearn_doors import num_samples, take
 from steadyset.bags import BagPredictions
-from steadyset.ensemble import StableClassifier, _fit_inputs
+from steadyset.ensemble import StableClassifier
 from steadyset.selection import InflatedArgmax, Rule, with_epsilon
 
 _SAMPLE_SEED = 0
@@ -58,8 +59,8 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         check_is_fitted(model)
         if X is None:
             raise ValueError("X must be given with a StableClassifier; got None.")
-        rows = _fit_inputs.as_rows(X)
-        n = _num_samples(rows)
+        rows = as_rows(X)
+        n = num_samples(rows)
     else:
         raise TypeError(f"model must be a fitted StableClassifier or a BagPredictions; got {validation.shown(model)}.")
     if n < 1:
@@ -69,7 +70,7 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
     shape = _image_shape(images, rows, n)
     positions = np.arange(n) if n <= most else np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, most, False))
     if n > most:
-        rows = None if rows is None else _safe_indexing(rows, positions)
+        rows = None if rows is None else take(rows, positions)
         columns = None if columns is None else columns[positions]
     if isinstance(model, BagPredictions):
         predictions = model if n <= most else BagPredictions(model.proba[:, positions], model.bags, classes)
@@ -102,9 +103,9 @@ def _slider_start(rule: Any) -> float:
 
 
 def _checked_rows(X: Any, n: int) -> Any:
-    rows = _fit_inputs.as_rows(X)
-    if _num_samples(rows) != n:
-        raise ValueError(f"X must have a row for each of the {n} points of the predictions; got {_num_samples(rows)}.")
+    rows = as_rows(X)
+    if num_samples(rows) != n:
+        raise ValueError(f"X must have a row for each of the {n} points of the predictions; got {num_samples(rows)}.")
     return rows
 
 

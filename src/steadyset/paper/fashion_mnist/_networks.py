@@ -1,19 +1,19 @@
 """The networks of the Fashion-MNIST experiment: bags, base fits and left-out fits, resumable."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadyset.audit import drawn_rows
 from steadyset.bags import BagPredictions, draw_bags
-from steadyset.ensemble import _checkpoint, _training
+from steadyset.ensemble import AllButOne, RowSets, Task, fingerprint, learner_seed, open_folder, resume_and_train
 from steadyset.lanes import NetClassifier, lenet5
 from steadyset.paper.fashion_mnist._data import Images
-from steadyset.paper.fashion_mnist._run_folder import RunFolder
+from steadyset.paper.fashion_mnist._run_folder import RunFolder, StageClock
 
 Advance = Callable[[str, float], object]
 
@@ -69,7 +69,7 @@ class Predictions:
     base: NDArray[np.float64]  # (fits, points, classes): the first is the one that left-out fits are compared with
     rows: NDArray[np.intp]  # the rows that are left out
     left_out: NDArray[np.float64]  # (rows, points, classes), with the seed of the first base fit
-    left_out_independent: NDArray[np.float64] | None  # without the first so many of the rows, each with its own seed
+    left_out_independent: NDArray[np.float64] | None  # without each of the first few rows, each with its own seed
 
 
 def train(
@@ -77,22 +77,24 @@ def train(
 ) -> Predictions:
     """Train everything that the run's folder does not hold yet."""
     classes, codes = np.unique(images.y_train, return_inverse=True)
-    task = _training.Task(recipe.learner(), images.X_train, codes, len(classes), {}, images.X_test)
-    same = _checkpoint.fingerprint(images.X_train, images.y_train, images.X_test, asdict(recipe), sizes.seed)
-    stage = partial(_stage, run, same, task, n_jobs, advance)
+    task = Task(recipe.learner(), images.X_train, codes, len(classes), {}, images.X_test)
+    same = fingerprint(images.X_train, images.y_train, images.X_test, asdict(recipe), sizes.seed)
+    stages = _Stages(run, same, task, n_jobs, advance)
     n = len(codes)
 
     bags = draw_bags(n, sizes.n_bags, sizes.bag_size, seed=sizes.seed)
-    of_bags = stage("bags", bags, range(sizes.n_bags), partial(_training.learner_seed, sizes.seed), str(sizes.bag_size))
-    base_seed = partial(_training.learner_seed, _root(sizes.seed, _BASE))
-    base = stage("base fits", _AllRows(n), range(sizes.base_fits), base_seed)
+    bag_seed = partial(learner_seed, sizes.seed)
+    of_bags = stages.predictions("bags", bags, range(sizes.n_bags), bag_seed, f"{same}-{sizes.bag_size}")
+    base_seed = partial(learner_seed, _root(sizes.seed, _BASE))
+    all_rows = [np.arange(n)] * sizes.base_fits
+    base = stages.predictions("base fits", all_rows, range(sizes.base_fits), base_seed)
     rows, _ = drawn_rows(sizes.left_out, n, _root(sizes.seed, _ROWS))
     numbers = [int(row) for row in rows]
-    left_out = stage("left-out fits", _AllButOne(n), numbers, lambda row: base_seed(0))
+    left_out = stages.predictions("left-out fits", AllButOne(n), numbers, lambda row: base_seed(0))
     independent = None
     if sizes.independent_fits:
-        own_seed = partial(_training.learner_seed, _root(sizes.seed, _LEFT_OUT))
-        independent = stage(INDEPENDENT, _AllButOne(n), numbers[: sizes.independent_fits], own_seed)
+        own_seed = partial(learner_seed, _root(sizes.seed, _LEFT_OUT))
+        independent = stages.predictions(INDEPENDENT, AllButOne(n), numbers[: sizes.independent_fits], own_seed)
     return Predictions(BagPredictions(of_bags, bags, classes), base, rows, left_out, independent)
 
 
@@ -100,49 +102,42 @@ def _root(seed: int, kind: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(0, kind)).generate_state(1, np.uint64)[0])
 
 
-class _AllRows:
-    def __init__(self, n: int) -> None:
-        self._n = n
+@dataclass(frozen=True)
+class _Stages:
+    """The stages of one run: what its folder holds is read, the rest is trained."""
 
-    def __getitem__(self, number: int) -> NDArray[np.intp]:
-        return np.arange(self._n)
+    run: RunFolder
+    same: str  # names data, recipe and seed
+    task: Task
+    n_jobs: int | None
+    advance: Advance
 
-
-class _AllButOne(_AllRows):
-    """Number i is all rows but row i."""
-
-    def __getitem__(self, number: int) -> NDArray[np.intp]:
-        return np.delete(np.arange(self._n), number)
-
-
-def _stage(
-    run: RunFolder,
-    same: str,
-    task: _training.Task,
-    n_jobs: int | None,
-    advance: Advance,
-    name: str,
-    row_sets: Any,
-    numbers: Sequence[int],
-    seed_of: Callable[[int], int],
-    kind: str = "",
-) -> NDArray[np.float64]:
-    """Return the predictions of the networks with these numbers, those of earlier calls from the run's folder."""
-    folder = _checkpoint.open_folder(run.path / name.replace(",", "").replace(" ", "-"), f"{same}{kind and '-'}{kind}")
-    task = _training.with_folder(task, folder)
-    place = {number: k for k, number in enumerate(numbers)}
-    proba = np.empty((len(place), len(task.X_eval), task.n_classes))
-    left = dict(place)
-
-    def keep(done: Sequence[int], part: NDArray[Any]) -> None:
-        proba[[left.pop(number) for number in done]] = part
-        advance(name, len(done) / len(place))
-
-    for done, part in _checkpoint.finished(folder, numbers, arrays=True):
-        keep(done, part)
-    if left:
-        with run.timed(name) as clock:
-            for done, part in _training.train(task, row_sets, sorted(left), seed_of, n_jobs):
-                keep(done, part)
-                clock.tick()
-    return proba
+    def predictions(
+        self,
+        name: str,
+        row_sets: RowSets,
+        numbers: Sequence[int],
+        seed_of: Callable[[int], int],
+        folder: str | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the predictions of the networks with these numbers, those of earlier calls from the run's folder."""
+        stage_folder = self.run.path / name.replace(",", "").replace(" ", "-")
+        task = self.task.in_folder(open_folder(stage_folder, folder or self.same))
+        place = {number: k for k, number in enumerate(numbers)}
+        proba = np.empty((len(place), len(task.X_eval), task.n_classes))
+        clocks: list[StageClock] = []  # one, from the moment at which training starts
+        with ExitStack() as timed:
+            results = resume_and_train(
+                task,
+                row_sets,
+                numbers,
+                seed_of,
+                self.n_jobs,
+                advance=lambda n: self.advance(name, n / len(place)),
+                before_training=lambda: clocks.append(timed.enter_context(self.run.timed(name))),
+            )
+            for done, part in results:
+                proba[[place[number] for number in done]] = part
+                for clock in clocks:
+                    clock.tick()
+        return proba

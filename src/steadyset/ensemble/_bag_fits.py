@@ -1,0 +1,56 @@
+"""One fit of a StableClassifier: its seed, its bags and its checkpoint."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from steadyset.bags import Bags, draw_bags
+from steadyset.ensemble import _checkpoint, _fit_inputs, _tasks
+from steadyset.ensemble._fit_inputs import FitInputs
+
+
+@dataclass(frozen=True)
+class BagFit:
+    """What is fitted, from which seed, and where finished bags are kept."""
+
+    learner: Any
+    data: FitInputs
+    seed: int
+    checkpoint: Any
+    n_jobs: int | None
+
+    def draw(self, n_bags: int) -> Bags:
+        """Return the first `n_bags` bags: they depend on the seed and their number alone."""
+        data = self.data
+        return draw_bags(data.n_samples, n_bags, data.bag_size, data.resampling, self.seed, data.sample_ids)
+
+    def run(
+        self, bags: Bags, numbers: Sequence[int], advance: Callable[[int], object], X_eval: Any = None
+    ) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """Yield (bag numbers, their group), or (bag numbers, its predictions at X_eval) where that is given."""
+        data = self.data
+        task = _tasks.Task(self.learner, data.X, data.codes, len(data.classes), data.fit_params, X_eval)
+        if self.checkpoint is not None:
+            name = _fingerprint(self.learner, data, self.seed, X_eval)
+            task = task.in_folder(_checkpoint.open_folder(self.checkpoint, name))
+        seed_of = partial(_tasks.learner_seed, self.seed)
+        return _tasks.resume_and_train(task, bags, numbers, seed_of, self.n_jobs, advance=advance)
+
+
+def bag_fit(model: Any, data: FitInputs, seed: int | None = None) -> BagFit:
+    """Return the fit that a model's parameters describe; without a seed, one from its random state.
+
+    With neither, it is the seed that the checkpoint keeps.
+    """
+    learner = model._learner()
+    if seed is None:
+        seed = _fit_inputs.seed_from(model.random_state)
+        if model.random_state is None and model.checkpoint is not None:
+            seed = _checkpoint.kept_seed(model.checkpoint, _fingerprint(learner, data, None), seed)
+    return BagFit(learner, data, seed, model.checkpoint, model.n_jobs)
+
+
+def _fingerprint(learner: Any, data: FitInputs, seed: int | None, *more: Any) -> str:
+    rows = (data.X, data.codes, data.classes, data.sample_ids, data.fit_params)
+    return _checkpoint.fingerprint(learner, *rows, data.bag_size, data.resampling == "bootstrap", seed, *more)

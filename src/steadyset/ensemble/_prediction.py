@@ -1,0 +1,103 @@
+"""What trained groups predict: bag by bag, and the mean, whose order of summation never changes."""
+
+import contextlib
+import itertools
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from steadyset._base.one_thread import one_thread
+from steadyset.bags import BLOCK
+from steadyset.ensemble._members import Group
+from steadyset.ensemble._workers import as_they_come
+
+
+def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -> NDArray[np.float64]:
+    """Return the mean over the bags, summed in float64 in blocks of consecutive bags."""
+    if all(len(group.numbers) == 1 for group in groups):
+        sums = _sums_of_blocks(groups, X, n_jobs)
+    else:
+        bags = bag_probabilities(groups, X, n_jobs)
+        sums = (_sum(proba for _, proba in run) for _, run in itertools.groupby(bags, key=lambda bag: bag[0] // BLOCK))
+    return _sum(sums) / n_bags
+
+
+def bag_probabilities(groups: Sequence[Group], X: Any, n_jobs: int | None) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield (bag number, its probabilities at X) in the order of the bags."""
+    ready: dict[int, NDArray[Any]] = {}
+    following = 0
+    for group, proba in zip(groups, _group_probabilities(groups, X, n_jobs), strict=True):
+        ready.update(zip(group.numbers, proba, strict=True))
+        while following in ready:
+            yield following, ready.pop(following)
+            following += 1
+
+
+def gathered(results: Iterable[tuple[Sequence[int], NDArray[Any]]], n_bags: int) -> NDArray[Any]:
+    """Return the probabilities of all bags in one array, from pairs of bag numbers and theirs."""
+    proba: Any = None
+    for numbers, part in results:
+        if proba is None:
+            proba = np.empty((n_bags, *part.shape[1:]), part.dtype)
+        proba[list(numbers)] = part
+    return np.asarray(proba)
+
+
+def _group_probabilities(groups: Sequence[Group], X: Any, n_jobs: int | None) -> Iterator[NDArray[Any]]:
+    """Yield each group's probabilities at X, in the order of the groups."""
+    for parts in _in_threads(_predict_several, _runs(groups, 4), X, n_jobs):
+        yield from parts
+
+
+def _sums_of_blocks(groups: Sequence[Group], X: Any, n_jobs: int | None) -> Iterator[NDArray[np.float64]]:
+    """Yield the float64 sums of blocks of consecutive bags, each in ascending order; groups of one bag only."""
+    if len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
+        yield from _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
+        return
+    parts = (part[0] for part in _group_probabilities(groups, X, n_jobs))
+    for size in map(len, _runs(groups, BLOCK)):
+        yield _sum(itertools.islice(parts, size))
+
+
+def _runs(groups: Sequence[Group], length: int) -> list[Sequence[Group]]:
+    return [groups[start : start + length] for start in range(0, len(groups), length)]
+
+
+def _in_threads(work: Any, runs: list[Sequence[Group]], X: Any, n_jobs: int | None) -> Iterator[Any]:
+    if joblib.effective_n_jobs(n_jobs) == 1 or len(runs) == 1:
+        yield from (work(run, X) for run in runs)
+        return
+    # Threads share the models; most prediction code releases the GIL.
+    calls = (delayed(work)(run, X) for run in runs)
+    yield from Parallel(n_jobs=n_jobs, return_as=as_they_come(), prefer="threads")(calls)
+
+
+def _predict_several(groups: Sequence[Group], X: Any) -> list[NDArray[Any]]:
+    with one_thread(), _quiet():
+        return [group.predict_proba(X) for group in groups]
+
+
+def _sum_several(groups: Sequence[Group], X: Any) -> NDArray[np.float64]:
+    with one_thread(), _quiet():
+        return _sum(group.predict_proba(X)[0] for group in groups)
+
+
+def _sum(parts: Iterable[NDArray[Any]]) -> NDArray[np.float64]:
+    """Return the float64 sum, one part after the other."""
+    total: Any = None
+    for part in parts:
+        total = part.astype(np.float64) if total is None else np.add(total, part, out=total)
+    return np.asarray(total)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep members silent about feature names: the ensemble has already warned."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X (does not have|has) (valid )?feature names")
+        yield

@@ -1,0 +1,222 @@
+"""Training sets of rows, one learner each: what the checkpoint has is taken up, the rest is trained."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.parallel import Parallel, delayed
+
+from steadyset._base.one_thread import one_thread
+from steadyset._base.sklearn_doors import params_of_rows, take
+from steadyset.ensemble import _checkpoint, _workers
+from steadyset.ensemble._members import Group, Member
+
+
+class RowSets(Protocol):
+    """Sets of training rows by number: bags, or all rows but one."""
+
+    def __getitem__(self, number: int, /) -> NDArray[np.intp]:
+        """Return the row positions in the order in which the learner sees them."""
+
+
+class AllButOne:
+    """Number i is all of n rows but row i; number n is all of them."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def __getitem__(self, number: int) -> NDArray[np.intp]:
+        rows = np.arange(self._n)
+        return rows if number == self._n else np.delete(rows, number)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything that training takes besides the rows and the seed, and what becomes of a trained group."""
+
+    learner: Any
+    X: Any
+    codes: NDArray[np.intp]
+    n_classes: int
+    fit_params: Mapping[str, Any]
+    X_eval: Any = None  # where given, only the predictions at these points are kept
+    folder: Path | None = None  # the checkpoint
+
+    def in_folder(self, folder: Path) -> "Task":
+        """Return the task with a checkpoint."""
+        return replace(self, folder=folder)
+
+    def finish(self, group: Group) -> Any:
+        """Turn a trained group into what is kept of it, and write that to the checkpoint."""
+        kept = group if self.X_eval is None else np.asarray(group.predict_proba(self.X_eval))
+        if self.folder is not None:
+            _checkpoint.write(self.folder, tuple(group.numbers), kept)
+        return kept
+
+
+def learner_seed(seed: int, bag: int) -> int:
+    """Return the seed of a bag's learner: shared between fits that share the seed, whatever rows they have."""
+    return int(np.random.SeedSequence(seed, spawn_key=(bag,)).generate_state(1)[0])
+
+
+def resume_and_train(
+    task: Task,
+    row_sets: RowSets,
+    numbers: Sequence[int],
+    seed_of: Callable[[int], int],
+    n_jobs: int | None,
+    *,
+    advance: Callable[[int], object] = lambda n: None,
+    before_training: Callable[[], object] = lambda: None,
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Train a learner on each of these sets of rows, but for those that the task's checkpoint has.
+
+    Parameters
+    ----------
+    task : Task
+    row_sets : RowSets
+        Rows by number.
+    numbers : sequence of int
+        The sets that are wanted.
+    seed_of : callable
+        Returns the learner's seed for a number.
+    n_jobs : int or None
+        As in joblib.
+    advance : callable, optional
+        Called with how many more are done, resumed ones included.
+    before_training : callable, optional
+        Called once, when the checkpoint has been read, unless nothing is left to train.
+
+    Yields
+    ------
+    (tuple of int, kept)
+        The numbers of a group, and what is kept of it: first those of the checkpoint, then those trained now.
+    """
+    left = set(numbers)
+    if task.folder is not None:
+        for done, kept in _checkpoint.finished(task.folder, numbers, arrays=task.X_eval is not None):
+            left.difference_update(done)
+            advance(len(done))
+            yield done, kept
+    if not left:
+        return
+    before_training()
+    for done, kept in _train(task, row_sets, sorted(left), seed_of, n_jobs):
+        advance(len(done))
+        yield done, kept
+
+
+def _train(
+    task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    if hasattr(task.learner, "fit_bags"):
+        yield from _train_together(task, row_sets, numbers, seed_of, n_jobs)
+        return
+    place = _workers.preferred(task.learner, task.X)
+    length = _workers.run_length(place, len(numbers), joblib.effective_n_jobs(n_jobs))
+    runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
+    calls = (delayed(_train_several)(task, [(row_sets[b], b, seed_of(b)) for b in run]) for run in runs)
+    results = Parallel(n_jobs=n_jobs, return_as=_workers.as_they_come(), prefer=place)(calls)
+    for run, several in zip(runs, results, strict=True):
+        for b, kept in zip(run, several, strict=True):
+            yield (b,), kept
+
+
+class _Chosen(Sequence[Any]):
+    """Some of the bags, by place; messages name them by `bag_numbers`, their own numbers."""
+
+    def __init__(self, bags: RowSets, numbers: Sequence[int]) -> None:
+        self._bags, self.bag_numbers = bags, numbers
+
+    def __len__(self) -> int:
+        return len(self.bag_numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._bags[self.bag_numbers[place]]
+
+
+def _train_together(
+    task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    seeds = [seed_of(b) for b in numbers]
+    groups = task.learner.fit_bags(
+        task.X,
+        task.codes,
+        _Chosen(row_sets, numbers),
+        seeds,
+        classes=np.arange(task.n_classes),
+        n_jobs=n_jobs,
+        progress=None,
+        **task.fit_params,
+    )
+    for group in groups:
+        held = tuple(int(numbers[place]) for place in group.numbers)
+        group.numbers = held
+        yield held, task.finish(group)
+
+
+def _train_several(task: Task, run: Sequence[tuple[NDArray[np.intp], int, int]]) -> list[Any]:
+    _workers.leave_interrupts_to_the_caller()
+    return [_train_one(task, rows, bag, seed) for rows, bag, seed in run]
+
+
+def _train_one(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Any:
+    try:
+        with one_thread():
+            return task.finish(_fit_member(task, rows, bag, seed))
+    except Exception as error:
+        raise _named(error, bag, seed) from error
+
+
+def _fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Member:
+    """Fit one bag on its own rows, indexed: zero weights would let the learner see the others."""
+    codes = task.codes[rows]
+    present = np.flatnonzero(np.bincount(codes, minlength=task.n_classes))
+    local = codes if len(present) == task.n_classes else np.searchsorted(present, codes)
+    if len(present) == 1:  # many classifiers refuse a single class; there is nothing to learn
+        only = DummyClassifier(strategy="most_frequent").fit([[0.0]], [0])
+        return Member(only, present, task.n_classes, (bag,))
+    estimator = seeded(task.learner, seed)
+    params = params_of_rows(task.X, task.fit_params, rows)
+    taken = take(task.X, rows)
+    size = getattr(taken, "nbytes", 0)
+    estimator.fit(taken, local, **params)
+    del taken
+    _workers.give_back(size)
+    return Member(estimator, present, task.n_classes, (bag,))
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return a clone whose random states, its parts' included, are set from the seed."""
+    copy = clone(estimator)
+    owners = _with_random_state(copy)
+    states = np.random.SeedSequence(seed).generate_state(len(owners)) if owners else ()
+    for owner, state in zip(owners, states, strict=True):
+        owner.random_state = int(state)  # as set_params would, without listing all parameters again
+    return copy
+
+
+def _with_random_state(estimator: Any) -> list[Any]:
+    """Return the estimator and those of its parts that have a random state, in the order of their names."""
+    parts = [v for v in vars(estimator).values() if hasattr(v, "get_params") or isinstance(v, list | tuple | dict)]
+    if not parts:  # a plain estimator: no need to list its parameters
+        return [estimator] if hasattr(estimator, "random_state") else []
+    params = estimator.get_params(deep=True)
+    names = sorted(name for name in params if name == "random_state" or name.endswith("__random_state"))
+    return [estimator if name == "random_state" else params[name.removesuffix("__random_state")] for name in names]
+
+
+def _named(error: Exception, bag: int, seed: int) -> Exception:
+    """Return the error with the bag and its seed in front, of the same kind where that can be made."""
+    message = f"bag {bag} (learner seed {seed}) failed: {error}"
+    try:
+        renamed = type(error)(message)
+    except Exception:
+        return RuntimeError(message)
+    return renamed if str(renamed) == message else RuntimeError(message)
