@@ -83,7 +83,7 @@ def test_standard_input_to_standard_output_in_blocks(proba, run, monkeypatch):
     result = run("select", "-", "--form", "labels", stdin=text)
     frame = pd.read_csv(io.StringIO(result.stdout))
     assert [tuple(s.split("|")) for s in frame["set"]] == ss.to_labels(ss.inflated_argmax(proba, 0.05), LABELS)
-    assert "rows a second after reading" in result.stderr
+    assert "rows per second after reading" in result.stderr
 
 
 def test_patterns_name_the_labels_and_columns_are_carried_over(run, tmp_path):

@@ -15,8 +15,8 @@ from steadyset.tables import (
     load_model,
     make_estimator,
     read_table,
+    target_labels,
     to_frame,
-    to_labels,
     with_encoders,
 )
 
@@ -43,7 +43,7 @@ def test_fit_says_guarantee_and_out_of_bag_score(stranger, run, tmp_path):
     assert "Out of bag: accuracy" in found.stdout
     assert "steadyset plan --n-samples 2000 --n-classes 3 --bag-size 1000 --epsilon 0.05 --delta 0.05" in found.stderr
     table = read_table(str(stranger), text=["customer"])
-    X, y = read.frame(table), to_labels(table, read.target)[0]
+    X, y = read.frame(table), target_labels(table, read.target)[0]
     as_json = json.loads(run("fit", stranger, *FIT, "--json", "-o", tmp_path / "m2.skops").stdout)
     assert as_json["out_of_bag"]["accuracy"] == read.classifier.oob_score(X, y)
     assert as_json["guarantee"]["delta"] == read.classifier.guarantee().delta
@@ -143,7 +143,7 @@ def test_estimators_go_through_a_file_without_trust(name, params, stranger, run,
     read = load_model(str(tmp_path / "m.skops"))
     table = read_table(str(small), text=["customer"])
     predicted = read.classifier.predict(read.frame(table))
-    assert found["metrics"]["accuracy"] == (predicted == to_labels(table, read.target)[0]).mean()
+    assert found["metrics"]["accuracy"] == (predicted == target_labels(table, read.target)[0]).mean()
 
 
 @pytest.mark.parametrize(("name", "param"), [("lightgbm", "n_estimators=2"), ("xgboost", "n_estimators=2")])
@@ -176,7 +176,7 @@ def test_dropping_a_row_leaves_the_other_bags_as_they_were(stranger):
     def fitted(table, classes=None, size=60):
         columns = choose_columns(table, ["joined", "age", "income", "city", "plan", "calls"])
         X = to_frame(table, columns)
-        y = to_labels(table, choose_target(table, "churn"))[0]
+        y = target_labels(table, choose_target(table, "churn"))[0]
         learner = with_encoders(make_estimator("logistic", {"C": 0.1}), columns)
         clf = ss.StableClassifier(learner, 12, max_samples=size, random_state=0, classes=classes)
         return clf.fit(X, y, sample_ids=table["customer"].to_pylist()), columns

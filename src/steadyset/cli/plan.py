@@ -31,7 +31,7 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="ROWS|SHARE|small",
-            help="Rows in a bag, or their share (with a point: 0.5), or the largest bags of which no row can matter.",
+            help="Rows per bag, or their share (with a point: 0.5), or the largest bags with which no row can matter.",
         ),
     ] = None,
     n_bags: Annotated[list[str] | None, typer.Option(metavar="BAGS|inf", help="Number of bags.")] = None,

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from steadyset.tables._columns import Column
 
-#: Beyond so many categories the rare ones of a column share one: it keeps the encoded table narrow.
+#: The most categories of a column that are told apart; rare ones beyond it share one, so that the table stays narrow.
 MAX_CATEGORIES = 50
 _NATIVE_CATEGORIES = 254  # what HistGradientBoostingClassifier takes
 

@@ -19,7 +19,7 @@ from steadyset.paper.fashion_mnist._networks import Predictions
 from steadyset.plot import compute_epsilon_tradeoff
 from steadyset.selection import NDC, SVBOP, Argmax, InflatedArgmax, MassThreshold, Rule, TopK
 
-#: So many test points, drawn at random, are certified.
+#: How many test points, drawn at random, are certified.
 CERTIFIED = 1000
 
 
