@@ -47,7 +47,11 @@ def plan(
     coupling: Annotated[str | None, typer.Option(metavar="KIND", help="hash, independent or any.")] = None,
     theorem: Annotated[str, typer.Option(metavar="NAME", help="best, paper, second-moment or small-bags.")] = "best",
     sigma2: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The spread of the bags at a point, if known.")
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="A bound on the variance over bags at a point, if known.",
+        ),
     ] = None,
     n_dropped: Annotated[str, typer.Option(metavar="ROWS", help="Rows dropped at once.")] = "1",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
