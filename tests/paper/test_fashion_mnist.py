@@ -17,7 +17,7 @@ import steadyset as ss
 from helpers import toy_images
 from helpers.zygote import Zygote
 from steadyset.cli import app
-from steadyset.paper import fashion_mnist
+from steadyset.paper import _output, fashion_mnist
 from steadyset.paper.fashion_mnist import _printed
 from steadyset.paper.fashion_mnist._data import Images
 from steadyset.paper.fashion_mnist._networks import Recipe, Sizes, train
@@ -134,7 +134,8 @@ def test_killed_twice_and_continued(straight, zygote, tmp_path):
     assert but_for_times(run) == but_for_times(root / "run")
 
 
-def test_another_epsilon_needs_no_training(straight, tmp_path):
+def test_another_epsilon_needs_no_training(straight, tmp_path, monkeypatch):
+    monkeypatch.setattr(_output, "_FORMATS", {"svg": {}})  # drawing takes longer than all the rest
     run = shutil.copytree(straight[0] / "run", tmp_path / "run")
     before = {path: path.stat().st_mtime_ns for path in run.glob("*/*/bags-*.npy")}
     assert before

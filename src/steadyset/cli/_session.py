@@ -15,12 +15,12 @@ from steadyset.tables import CsvFormat, TableModel, load_model, read_table, targ
 
 @dataclass(frozen=True)
 class Read:
-    """A model, and a table as it reads it."""
+    """A model, and a table as the model reads it."""
 
     model: TableModel
     table: Any
     X: Any
-    labels: Any  # of the target column; None where there is none
+    labels: Any  # of the target column; None if the table has none that can be used
     known: Any  # which rows have a label that the model knows
 
 
@@ -38,7 +38,7 @@ def open_both(
     quiet: bool,
     ids: str | None = None,
 ) -> Read:
-    """Open a model and a table, and say what of the table is not used."""
+    """Open a model and a table, and tell which columns are not used."""
     model = load_model(model_path, trust=trust or (), trust_joblib=trust_joblib)
     saved = model.facts.get("missing") or []
     csv = CsvFormat(csv.separator, csv.decimal, csv.encoding, (*csv.missing, *map(str, saved)))

@@ -36,7 +36,7 @@ Examples:
       any scikit-learn classifier by its dotted name
 
   steadyset fit train.csv --target y --checkpoint work --output model.skops
-      interrupted, the same command goes on where it was
+      after an interruption, the same command goes on where it stopped
 """
 
 
@@ -315,7 +315,7 @@ def _tell(found: _Fitted, as_json: bool, quiet: bool) -> None:
     typer.echo(f"Guarantee: {guarantee}" if guarantee is not None else words)
     if guarantee is not None and guarantee.delta > _WEAK and not quiet:
         note(
-            "more bags promise more; how many reach 0.05: steadyset plan "
+            "more bags promise more; this tells how many reach 0.05: steadyset plan "
             f"--n-samples {clf.bags_.n_samples} --n-classes {len(clf.classes_)} --bag-size {clf.bag_size_} "
             f"--epsilon {guarantee.epsilon:g} --delta 0.05"
         )

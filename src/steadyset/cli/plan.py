@@ -40,7 +40,7 @@ def plan(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="With --delta: n_bags (unless said otherwise), n_samples, bag_size or epsilon.",
+            help="What to solve for with --delta: n_bags (the default), n_samples, bag_size or epsilon.",
         ),
     ] = None,
     resampling: Annotated[str, typer.Option(metavar="KIND", help="subbagging or bootstrap.")] = "subbagging",

@@ -24,7 +24,7 @@ from steadyset.tables._read import (
 )
 from steadyset.tables._target import require_column
 
-BLOCK_ENTRIES = 1 << 20  # probabilities in a block: a few of them fit into a processor's cache and any memory
+BLOCK_ENTRIES = 1 << 20  # probabilities per block: few enough for a processor's cache and for any memory
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def open_probabilities(
     keep : sequence of str
         Columns to carry over.
     classes : sequence of str
-        Labels of the columns, where their names are not meant.
+        Labels of the columns, instead of their names.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def open_probabilities(
 
 
 def check_block(proba: NDArray[Any], done: int, normalize: bool) -> NDArray[Any]:
-    """Return a block of probability vectors; the first row that is none is refused by its number in the file."""
+    """Return a block of probability vectors; the first row that is not one is refused, by its number in the file."""
     if normalize:
         with np.errstate(invalid="ignore", divide="ignore"):
             sums = proba.sum(axis=1, keepdims=True, dtype=np.float64)

@@ -89,7 +89,7 @@ def with_encoders(estimator: Any, columns: Sequence[Column]) -> Any:
 
     Missing numbers are left to estimators that take them; others get the median of the bag, a column that says which
     were missing, and numbers on one scale. Categories are left to estimators that take them, and one-hot encoded for
-    others, the rare ones of a long list together.
+    others, where the rare ones of a long list share a column.
 
     Parameters
     ----------

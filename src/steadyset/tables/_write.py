@@ -105,7 +105,7 @@ class ArrayWriter:
 
 @contextlib.contextmanager
 def open_writer(path: str) -> Iterator[Any]:
-    """Give a writer for the format that the name ends in, ``-`` for CSV to standard output; whole or not there."""
+    """Give a writer by the ending of the path, ``-`` being CSV to standard output; a file is whole or not there."""
     if path == "-":
         with _closing(TableWriter(_Unclosed(sys.stdout.buffer), "csv")) as writer:
             yield writer
