@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import skops.io
 
-from steadyset.tables import load_model
+from steadyset.tables import load_model, save_model
 
 GOOD = "a,b,y\n" + "".join(f"{i},{'u' if i % 3 else 'v'},{'yes' if i % 2 else 'no'}\n" for i in range(60))
 
@@ -111,7 +111,10 @@ class Hostile:
         return os.mkdir, (str(self.proof),)
 
 
-def hostile_files(folder, model):
+@pytest.fixture(scope="module")
+def hostile(model, tmp_path_factory):
+    """A folder of files that are no model, and the folder that one of them makes if its code runs."""
+    folder = tmp_path_factory.mktemp("hostile")
     proof = folder / "executed"
     (folder / "pickle.skops").write_bytes(pickle.dumps(Hostile(proof)))
     (folder / "short.skops").write_bytes(model.read_bytes()[: model.stat().st_size // 2])
@@ -135,7 +138,7 @@ def hostile_files(folder, model):
     entry = data.rindex(b"x.npy") - 46
     size = (2**32 - 2).to_bytes(4, "little")
     (folder / "bomb.skops").write_bytes(data[: entry + 24] + size + data[entry + 28 :])
-    return proof
+    return folder, proof
 
 
 HOSTILE = [
@@ -151,9 +154,9 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("name", "words"), HOSTILE)
-def test_hostile_and_damaged_model_files_run_nothing(name, words, model, stranger, zygote, tmp_path):
-    proof = hostile_files(tmp_path, model)
-    assert words in fails(zygote, tmp_path, name, stranger, "-o", "p.csv", command="predict")
+def test_hostile_and_damaged_model_files_run_nothing(name, words, hostile, stranger, zygote):
+    folder, proof = hostile
+    assert words in fails(zygote, folder, name, stranger, "-o", "p.csv", command="predict")
     assert not proof.exists()
 
 
@@ -168,8 +171,6 @@ def test_a_tree_that_leads_outside_its_nodes_is_refused(model, stranger, zygote,
     state = tree.__getstate__()
     state["nodes"]["left_child"][0] = 10**6
     tree.__setstate__(state)
-    from steadyset.tables import save_model
-
     save_model(read, str(tmp_path / "bad.skops"))
     told = fails(zygote, tmp_path, "bad.skops", stranger, "-o", "p.csv", command="predict")
     assert "a tree whose nodes lead outside of it" in told

@@ -18,6 +18,8 @@ def test_the_threshold_falls_with_epsilon():
     assert wider_t < t
     assert float(t) == pytest.approx(0.5 - 0.1 / math.sqrt(2), abs=1e-12)
     assert float(wider_t) == pytest.approx(0.225, abs=5e-4)
+    for epsilon, threshold in ((0.1, t), (0.4, wider_t)):
+        assert np.array_equal(ss.inflated_argmax(w, epsilon), w > float(threshold))
 
 
 def test_the_step_with_the_other_vector():
@@ -27,6 +29,8 @@ def test_the_step_with_the_other_vector():
     step = c + epsilon / math.sqrt(2) - np.maximum(w - c, 0).sum()
     assert (step, t) == (pytest.approx(0.445, abs=5e-4), pytest.approx(0.345, abs=5e-4))
     assert float(c_and_t(w, epsilon)[1]) < t < step
+    assert ss.inflated_argmax(w, epsilon).tolist() == [True, True]
+    assert (w > step).tolist() == [True, False]  # what the step would select
 
 
 def test_a_constant_rule_is_compatible():
@@ -53,7 +57,7 @@ def test_what_a_thousand_bags_are_worth():
     [("paper", "any", 118.2), ("second-moment", "any", 4), ("second-moment", "hash", 1)],
 )
 def test_how_many_bags_are_many(theorem, coupling, times):
-    """With so many bags for each row the noise doubles the bound of infinitely many."""
+    """With that many bags per row the noise doubles the bound of infinitely many."""
     n_bags = round(times * FASHION["n_samples"])
     infinite = ss.selection_stability(**FASHION, theorem=theorem).delta
     finite = ss.selection_stability(**FASHION, theorem=theorem, coupling=coupling, n_bags=n_bags).delta
@@ -66,6 +70,16 @@ def test_the_error_in_the_table():
     assert round(math.sqrt(r * (1 - r) / n), 3) == 0.005
     assert math.sqrt(r * (1 - r) / most) > 0.037
     assert math.sqrt(n / most) > 7.5
+    two = np.arange(n) < most
+    proba = np.where(two[:, None], [0.51, 0.49], [0.9, 0.1])
+    sets = ss.inflated_argmax(proba, 0.1)
+    assert np.array_equal(sets.sum(axis=1) == 2, two)
+    y = np.where(np.arange(n) < round(r * most), 0, np.where(two, 1, 0))
+    ours = ss.metrics.superfluous_inflation(y, sets, proba)
+    papers = ss.metrics.superfluous_inflation(y, sets, proba, standard_error="paper")
+    assert float(ours) == float(papers) == pytest.approx(r, abs=5e-4)
+    assert ours.standard_error > 0.037
+    assert round(papers.standard_error, 3) == 0.005
 
 
 def test_an_argmax_with_ties_is_a_set():

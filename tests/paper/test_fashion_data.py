@@ -59,7 +59,7 @@ def test_idx_refuses_another_checksum(tmp_path):
 @pytest.mark.parametrize("packed", [False, True])
 def test_folder_without_checksums(tmp_path, packed):
     folder = toy_images.write(tmp_path / "images", packed=packed)
-    images = _data.load(folder, checked=False)
+    images = _data.load_images(folder, checked=False)
     for found, expected in zip(
         (images.X_train, images.y_train, images.X_test, images.y_test), toy_images.arrays(), strict=True
     ):
@@ -69,30 +69,28 @@ def test_folder_without_checksums(tmp_path, packed):
 
 def test_folder_is_checked(tmp_path):
     with pytest.raises(ValueError, match="train-images-idx3-ubyte must have the SHA-256 checksum c59f46"):
-        _data.load(toy_images.write(tmp_path))
+        _data.load_images(toy_images.write(tmp_path))
 
 
 def test_folder_must_exist_and_be_whole(tmp_path):
     with pytest.raises(ValueError, match="the data folder must exist; got"):
-        _data.load(tmp_path / "nowhere")
+        _data.load_images(tmp_path / "nowhere")
     folder = toy_images.write(tmp_path)
     (folder / "t10k-labels-idx1-ubyte").unlink()
     with pytest.raises(ValueError, match=r"must hold t10k-labels-idx1-ubyte\[\.gz\]"):
-        _data.load(folder, checked=False)
+        _data.load_images(folder, checked=False)
 
 
 def test_labels_must_fit_the_images(tmp_path):
     folder = toy_images.write(tmp_path)
     (folder / "t10k-labels-idx1-ubyte").write_bytes(GOOD)
-    with pytest.raises(
-        ValueError, match="the t10k files must hold a label for each image; got 6 labels for 200 images"
-    ):
-        _data.load(folder, checked=False)
+    with pytest.raises(ValueError, match="the t10k files must hold one label per image; got 6 labels for 200 images"):
+        _data.load_images(folder, checked=False)
 
 
 def test_unchecked_data_needs_a_folder():
     with pytest.raises(ValueError, match="unchecked data must come from a named folder"):
-        _data.load(checked=False)
+        _data.load_images(checked=False)
 
 
 @pytest.fixture
@@ -125,10 +123,10 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def test_download_is_kept_in_the_cache(served):
-    first = _data.load()
+    first = _data.load_images()
     for path in served.iterdir():
         path.unlink()
-    again = _data.load()
+    again = _data.load_images()
     assert np.array_equal(first.X_train, again.X_train)
     assert np.array_equal(first.X_train, toy_images.arrays()[0])
 
@@ -136,18 +134,18 @@ def test_download_is_kept_in_the_cache(served):
 def test_download_with_another_checksum_is_refused(served, tmp_path):
     (served / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(b"something else"))
     with pytest.raises(ValueError, match=r"^Fashion-MNIST must be in a folder named with --data, .* got none of these"):
-        _data.load()
+        _data.load_images()
     kept = [path.name for path in (tmp_path / "cache" / "fashion-mnist").iterdir()]
     assert set(kept) == {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"}
 
 
 def test_system_package_is_found(served, monkeypatch):
     monkeypatch.setattr(_data, "SYSTEM_FOLDER", served)
-    assert _data.load().source == "Debian's package dataset-fashion-mnist"
+    assert _data.load_images().source == "Debian's package dataset-fashion-mnist"
 
 
 @pytest.mark.skipif(not _data._complete(_data.SYSTEM_FOLDER), reason="the package is not installed")
 def test_the_real_images():
-    images = _data.load()
+    images = _data.load_images()
     assert images.X_train.shape == (60000, 28, 28)
     assert np.array_equal(np.bincount(images.y_test), np.full(10, 1000))

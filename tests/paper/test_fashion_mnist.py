@@ -1,6 +1,8 @@
 """The whole path of the Fashion-MNIST experiment at a toy size, in real processes."""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +15,9 @@ from typer.testing import CliRunner
 
 import steadyset as ss
 from helpers import toy_images
+from helpers.zygote import Zygote
 from steadyset.cli import app
-from steadyset.paper import fashion_mnist
+from steadyset.paper import _output, fashion_mnist
 from steadyset.paper.fashion_mnist import _printed
 from steadyset.paper.fashion_mnist._data import Images
 from steadyset.paper.fashion_mnist._networks import Recipe, Sizes, train
@@ -23,31 +26,28 @@ from steadyset.paper.fashion_mnist._run_folder import RunFolder
 SIZES = {"bags": 40, "bag-size": 200, "left-out": 10, "base-fits": 4, "epochs": 3, "learning-rate": 0.01}
 
 
-def command(data, run):
-    options = [word for name, value in SIZES.items() for word in (f"--{name}", str(value))]
-    start = [sys.executable, "-W", "error", "-m", "steadyset", "reproduce"]
-    return [
-        *start,
-        "fashion-mnist",
-        "--data",
-        data,
-        "--unchecked-data",
-        "--folder",
-        run,
-        "--independent-seeds",
-        *options,
-    ]
+def arguments(data, run):
+    options = [word for name, value in SIZES.items() for word in (f"--{name}", value)]
+    where = ["--data", data, "--unchecked-data", "--folder", run]
+    return [str(word) for word in ("reproduce", "fashion-mnist", *where, "--independent-seeds", *options)]
 
 
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory):
     """A run without interruption: its folder and what it printed."""
     root = tmp_path_factory.mktemp("fashion")
-    done = subprocess.run(
-        command(toy_images.write(root / "data"), root / "run"), capture_output=True, text=True, check=False
-    )
+    start = [sys.executable, "-W", "error", "-m", "steadyset"]
+    words = arguments(toy_images.write(root / "data"), root / "run")
+    done = subprocess.run([*start, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return root, done.stdout
+
+
+@pytest.fixture(scope="module")
+def zygote(tmp_path_factory):
+    made = Zygote(tmp_path_factory.mktemp("zygote"))
+    yield made
+    made.close()
 
 
 def results(folder):
@@ -115,37 +115,40 @@ def test_bags_are_those_of_the_estimator(straight):
     assert np.array_equal(model.fit_predict_bags(X_train, y_train, X_test).proba, predictions.proba)
 
 
-def test_killed_twice_and_continued(straight, tmp_path):
+def test_killed_twice_and_continued(straight, zygote, tmp_path):
     root, _ = straight
     run = tmp_path / "run"
+    words = arguments(root / "data", run)
     for finished in (2, 5):  # groups: in the midst of the bags, and of the left-out fits
-        process = subprocess.Popen(command(root / "data", run), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        pid, wait = zygote.start(*words, cwd=tmp_path)
         until = time.monotonic() + 120
-        while len(list(run.glob("*/*/bags-*.npy"))) < finished and time.monotonic() < until:
+        while len(list(run.glob("*/*/bags-*.npy"))) < finished:
+            assert time.monotonic() < until
             time.sleep(0.002)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
+        os.kill(pid, signal.SIGKILL)
+        assert wait()[0] == -signal.SIGKILL
         assert not (run / "results.json").exists()
-    done = subprocess.run(command(root / "data", run), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    _, wait = zygote.start(*words, cwd=tmp_path)
+    code, _, err = wait()
+    assert code == 0, err
     assert but_for_times(run) == but_for_times(root / "run")
 
 
-def test_another_epsilon_needs_no_training(straight):
-    root, _ = straight
-    before = {path: path.stat().st_mtime_ns for path in (root / "run").glob("*/*/bags-*.npy")}
+def test_another_epsilon_needs_no_training(straight, tmp_path, monkeypatch):
+    monkeypatch.setattr(_output, "_FORMATS", {"svg": {}})  # drawing takes longer than all the rest
+    run = shutil.copytree(straight[0] / "run", tmp_path / "run")
+    before = {path: path.stat().st_mtime_ns for path in run.glob("*/*/bags-*.npy")}
+    assert before
     told = []
     asked = fashion_mnist.options(
         n_bags=40, bag_size=200, left_out=10, base_fits=4, epochs=3, learning_rate=0.01, epsilon=0.2
     )
     X_train, y_train, X_test, y_test = toy_images.arrays()
     images = Images(X_train, y_train, X_test, y_test, "digits", False)
-    fashion_mnist.reproduce(
-        root / "run", asked, images=images, n_jobs=1, progress=lambda stage, share: told.append(share)
-    )
+    fashion_mnist.reproduce(run, asked, images=images, n_jobs=1, progress=lambda stage, share: told.append(share))
     assert sum(told) == pytest.approx(1.0)
-    assert before == {path: path.stat().st_mtime_ns for path in (root / "run").glob("*/*/bags-*.npy")}
-    found = results(root / "run")
+    assert before == {path: path.stat().st_mtime_ns for path in run.glob("*/*/bags-*.npy")}
+    found = results(run)
     assert found["configuration"]["epsilon"] == 0.2
     assert "--epsilon 0.2" in found["command"]
 
@@ -161,16 +164,16 @@ def test_another_epsilon_needs_no_training(straight):
     ],
 )
 def test_bad_options_are_a_sentence(straight, tmp_path, words, message):
-    call = command(straight[0] / "data", tmp_path / "run")
-    done = CliRunner().invoke(app, [*map(str, call[call.index("reproduce") :]), *words])
+    done = CliRunner().invoke(app, [*arguments(straight[0] / "data", tmp_path / "run"), *words])
     assert done.exit_code == 2
     assert done.stderr.startswith("steadyset reproduce fashion-mnist: ")
     assert message in done.stderr
 
 
-def test_a_run_folder_that_is_a_file_is_a_sentence(straight, tmp_path):
+def test_a_run_folder_that_is_a_file_is_a_sentence(straight, zygote, tmp_path):
     (tmp_path / "run").write_text("")
-    done = subprocess.run(command(straight[0] / "data", tmp_path / "run"), capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "the run folder must be writable" in done.stderr
-    assert "Traceback" not in done.stderr
+    _, wait = zygote.start(*arguments(straight[0] / "data", tmp_path / "run"), cwd=tmp_path)
+    code, out, err = wait()
+    assert (code, out) == (2, "")
+    assert "the run folder must be writable" in err
+    assert "Traceback" not in err

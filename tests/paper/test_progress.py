@@ -14,7 +14,7 @@ def test_the_time_left_is_that_of_the_networks_still_to_be_trained(monkeypatch, 
     now = 1000.0
     monkeypatch.setattr(_time_left.time, "monotonic", lambda: now)
     log = io.StringIO()
-    with _time_left.shown(Console(file=log, width=200)) as advance:
+    with _time_left.show_time_left(Console(file=log, width=200)) as advance:
         now += 2  # the images are read
         for _ in range(60 if finished_before else 0):
             now += 0.2

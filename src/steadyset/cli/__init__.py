@@ -1,4 +1,4 @@
-"""The `steadyset` command: one module a subcommand."""
+"""The `steadyset` command: one module per subcommand."""
 
 import typer
 

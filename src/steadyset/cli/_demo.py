@@ -84,7 +84,7 @@ def _methods_table(models: dict[str, tuple[NDArray[np.float64], StabilityAudit]]
     table = Table(
         title=f"The four methods on {len(y)} test digits",
         caption="instability: the share of rows without which a point's set turns into a disjoint one, largest and "
-        "mean over the points; where bags are compared it holds the noise of finitely many of them too",
+        "mean over the points; for bags it includes the noise of having finitely many of them",
     )
     for column in ("method", "single, right", "set size", "largest", "mean", "rows"):
         table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)

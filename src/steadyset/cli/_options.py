@@ -35,14 +35,16 @@ RuleName = Annotated[
         autocompletion=lambda: list(RULES),
     ),
 ]
-Epsilon = Annotated[float | None, typer.Option(metavar="NUMBER", help="Of inflated_argmax (0.05) and fixed_margin.")]
-K = Annotated[int | None, typer.Option("--k", metavar="N", help="Of top_k: how many labels.")]
-Tau = Annotated[float | None, typer.Option(metavar="NUMBER", help="Of mass_threshold: the mass to reach.")]
-Beta = Annotated[float | None, typer.Option(metavar="NUMBER", help="Of ndc: the beta of the F-measure.")]
-Utility = Annotated[str | None, typer.Option(metavar="NAME", help="Of svbop: u65, u80, or two numbers as 1.6,0.6.")]
+Epsilon = Annotated[
+    float | None, typer.Option(metavar="NUMBER", help="For inflated_argmax (default: 0.05) and fixed_margin.")
+]
+K = Annotated[int | None, typer.Option("--k", metavar="N", help="For top_k: how many labels.")]
+Tau = Annotated[float | None, typer.Option(metavar="NUMBER", help="For mass_threshold: the mass to reach.")]
+Beta = Annotated[float | None, typer.Option(metavar="NUMBER", help="For ndc: the beta of the F-measure.")]
+Utility = Annotated[str | None, typer.Option(metavar="NAME", help="For svbop: u65, u80, or two numbers as 1.6,0.6.")]
 Form = Annotated[
     str,
-    typer.Option(metavar="KIND", help="labels (joined, in one column), columns (one for each label) or both."),
+    typer.Option(metavar="KIND", help="labels (joined, in one column), columns (one per label) or both."),
 ]
 Joiner = Annotated[str, typer.Option(metavar="TEXT", help="What joins the labels of a set.")]
 
@@ -89,7 +91,7 @@ def _utility(text: str | None) -> str | tuple[float, float] | None:
 
 
 def check_form(form: str) -> None:
-    """Refuse a form that there is not."""
+    """Refuse an unknown form."""
     if form not in ("labels", "columns", "both"):
         raise ValueError(f"form must be labels, columns or both; got {form!r}.")
 

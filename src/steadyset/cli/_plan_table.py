@@ -105,7 +105,7 @@ def as_json(found: Sequence[Cell], unknown: str | None, delta: float | None) -> 
 
 
 def show(found: Sequence[Cell], unknown: str | None, delta: float | None, console: Console) -> None:
-    """Print the choices as a table: one column for each number of bags, one row for each choice of the rest."""
+    """Print the choices as a table: one column per number of bags, one row per choice of the rest."""
     shared = {name: {cell.setting[name] for cell in found} for name in AXES if name not in (unknown, "n_bags")}
     rows = [name for name, values in shared.items() if len(values) > 1 or name == "bag_size"] or ["epsilon"]
     title = ", ".join(f"{name} = {_shown(*values)}" for name, values in shared.items() if name not in rows)

@@ -10,18 +10,17 @@ from typing import Any
 
 from steadyset.cli import _options
 from steadyset.cli._errors import note
-from steadyset.tables import CsvFormat, TableModel, load_model, read_table, to_labels
-from steadyset.tables._read import check_separator
+from steadyset.tables import CsvFormat, TableModel, load_model, read_table, target_labels
 
 
 @dataclass(frozen=True)
 class Read:
-    """A model, and a table as it reads it."""
+    """A model, and a table as the model reads it."""
 
     model: TableModel
     table: Any
     X: Any
-    labels: Any  # of the target column; None where there is none
+    labels: Any  # of the target column; None if the table has none that can be used
     known: Any  # which rows have a label that the model knows
 
 
@@ -39,13 +38,12 @@ def open_both(
     quiet: bool,
     ids: str | None = None,
 ) -> Read:
-    """Open a model and a table, and say what of the table is not used."""
+    """Open a model and a table, and tell which columns are not used."""
     model = load_model(model_path, trust=trust or (), trust_joblib=trust_joblib)
     saved = model.facts.get("missing") or []
     csv = CsvFormat(csv.separator, csv.decimal, csv.encoding, (*csv.missing, *map(str, saved)))
     named = [name for name in (ids, model.id_column) if name]
     table = read_table(data, csv, text=named)
-    check_separator(table, data, csv)
     X = model.frame(table)
     extra = [name for name in model.extra_columns(table) if name != ids]
     if extra and not quiet:
@@ -61,7 +59,7 @@ def _known_labels(model: TableModel, table: Any, quiet: bool) -> tuple[Any, Any]
     import numpy as np
 
     try:
-        labels, known = to_labels(table, model.target)
+        labels, known = target_labels(table, model.target)
     except ValueError as error:
         if not quiet:
             note(f"the target column is ignored: {error}")
@@ -77,7 +75,7 @@ def _known_labels(model: TableModel, table: Any, quiet: bool) -> tuple[Any, Any]
 
 @contextlib.contextmanager
 def told_once(quiet: bool) -> Iterator[None]:
-    """Tell each distinct warning once, as a note, instead of once a bag; none from worker processes."""
+    """Tell each distinct warning once, as a note, instead of once per bag; none from worker processes."""
     os.environ.setdefault("PYTHONWARNINGS", "ignore")  # of worker processes, which start later
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -108,7 +106,7 @@ def bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 def drawn(X: Any, points: int | None, seed: int) -> tuple[Any, Any]:
-    """Return so many rows of a frame, drawn at random, and their places; all where there are no more."""
+    """Return that many rows of a frame, drawn at random, and their positions; all rows if it has fewer."""
     import numpy as np
 
     if points is None or points >= len(X):

@@ -1,13 +1,20 @@
 """`steadyset audit`: which training rows turn which predictions around."""
 
 import json
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from steadyset.cli import _options
 from steadyset.cli._errors import note, sentences
+
+if TYPE_CHECKING:
+    from steadyset.audit import StabilityAudit
+    from steadyset.ensemble import StableClassifier
 
 EXAMPLES = """
 Examples:
@@ -27,15 +34,15 @@ def audit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file of `steadyset fit`.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or npz, or - for CSV.")],
     left_out: Annotated[
-        str, typer.Option(metavar="all|N", help="The training rows to leave out; a number draws so many at random.")
+        str, typer.Option(metavar="all|N", help="The training rows to leave out; a number draws that many at random.")
     ] = "all",
     points: Annotated[
-        int | None, typer.Option(metavar="N", help="Audit at so many rows of DATA, drawn at random; default: at all.")
+        int | None, typer.Option(metavar="N", help="Audit at N rows of DATA, drawn at random; default: at all of them.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(metavar="NUMBER", help="Another epsilon than the model's.")] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a line for each row of DATA, .csv or .parquet."),
+        typer.Option("--output", "-o", metavar="FILE", help="Write one line per row of DATA, .csv or .parquet."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is drawn at random.")] = 0,
     n_jobs: _options.Jobs = -1,
@@ -56,11 +63,11 @@ def audit(
         units: Any = "all" if left_out == "all" else _count(left_out)
         from steadyset._base import whole_files
         from steadyset.cli import _session
-        from steadyset.tables import _write
+        from steadyset.tables import output_format
 
         if output is not None:
             whole_files.check_output(output, data, model)
-            if _write.output_format(output) == "npy":
+            if output_format(output) == "npy":
                 raise ValueError(f"output must end in .csv or .parquet; got {output!r}.")
         csv = _session.csv_format(separator, decimal, encoding, missing)
         read = _session.open_both(model, data, csv, trust, trust_joblib, quiet)
@@ -69,7 +76,7 @@ def audit(
         _session.check_memory(clf, len(X))
         from steadyset.selection import with_epsilon
 
-        rule = clf._rule() if epsilon is None else with_epsilon(clf._rule(), epsilon)
+        rule = clf.rule_ if epsilon is None else with_epsilon(clf.rule_, epsilon)
         with _session.told_once(quiet), _session.bar("points", quiet) as advance:
             found = clf.audit(X, rule, left_out=units, random_state=seed, n_jobs=_threads(n_jobs), progress=advance)
         if output is not None:
@@ -88,61 +95,89 @@ def _threads(n_jobs: int) -> int | None:
     return None if n_jobs == -1 else n_jobs
 
 
-def _write_points(found: Any, rows: Any, output: str) -> None:
+def _write_points(found: "StabilityAudit", rows: NDArray[np.intp], output: str) -> None:
     from steadyset._base.optional import require
-    from steadyset.tables import _write
+    from steadyset.tables import as_table, open_writer
 
     arrow = require("pyarrow", "data")
 
-    with _write.open_writer(output) as writer:
+    with open_writer(output) as writer:
         frame = found.to_frame("points")
         frame.insert(0, "row", rows + 1)
-        writer.write(_write.as_table({name: arrow.array(frame[name]) for name in frame.columns}, output))
+        writer.write(as_table({name: arrow.array(frame[name]) for name in frame.columns}, output))
 
 
-def _tell(found: Any, clf: Any, rows: Any, as_json: bool) -> None:
-    ids = clf.bags_.sample_ids
-    influential = [int(u) for u in found.influential()[:20]]
+@dataclass(frozen=True)
+class _Influence:
+    """A training row that stands clear of the noise; rows are counted from 1."""
+
+    row: int
+    id: str | None
+    flips: int
+    score: float  # how far it shifts the votes, in standard errors
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("id", None)}
+
+
+def _influences(found: "StabilityAudit", ids: NDArray[Any] | None) -> list[_Influence]:
+    listed = []
+    for unit in found.influential()[:20]:
+        position = int(found.left_out[unit])
+        name = None if ids is None else str(ids[position])
+        listed.append(_Influence(position + 1, name, int(found.row_influence[unit]), float(found.row_score[unit])))
+    return listed
+
+
+def _tell(found: "StabilityAudit", clf: "StableClassifier", rows: NDArray[np.intp], as_json: bool) -> None:
+    influences = _influences(found, clf.bags_.sample_ids)
     order = np.argsort(-found.instability, kind="stable")[:10]
     worst = [int(point) for point in order if found.instability[point] > 0]
-    low, high = found.interval(simultaneous=False)
     if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "algorithm": found.algorithm,
-                    "rule": found.rule,
-                    "n_points": found.n_points,
-                    "n_left_out": found.n_units,
-                    "sampled": found.sampled,
-                    "unanswered": found.unanswered.tolist(),
-                    "max_instability": found.max_instability,
-                    "mean_instability": float(found.instability.mean()),
-                    "points_ever_in_conflict": int((found.instability > 0).sum()),
-                    "mean_jaccard": float(found.jaccard.mean()),
-                    "settled_points": int(found.settled.sum()),
-                    "worst_points": [
-                        {
-                            "row": int(rows[p]) + 1,
-                            "instability": float(found.instability[p]),
-                            "low": float(low[p]),
-                            "high": float(high[p]),
-                        }
-                        for p in worst
-                    ],
-                    "influential_rows": [_influence(found, unit, ids) for unit in influential],
-                },
-                indent=2,
-            )
-        )
+        typer.echo(_json_text(found, rows, worst, influences))
         return
-    conflicts = int((found.instability > 0).sum())
     typer.echo(found.summary())
-    if conflicts == 0:
+    if not (found.instability > 0).any():
         dropped = f"any one of the {found.n_units:,} training rows" + (" drawn" if found.sampled else "")
         typer.echo(f"In words: dropping {dropped} contradicts the set of no row of the table.")
         return
     note("rows of the table and of the training data are counted from 1 below; points and rows above from 0")
+    _show_tables(found, rows, worst, influences)
+
+
+def _json_text(
+    found: "StabilityAudit", rows: NDArray[np.intp], worst: Sequence[int], influences: Sequence[_Influence]
+) -> str:
+    low, high = found.interval(simultaneous=False)
+    words = {
+        "algorithm": found.algorithm,
+        "rule": found.rule,
+        "n_points": found.n_points,
+        "n_left_out": found.n_units,
+        "sampled": found.sampled,
+        "unanswered": found.unanswered.tolist(),
+        "max_instability": found.max_instability,
+        "mean_instability": float(found.instability.mean()),
+        "points_ever_in_conflict": int((found.instability > 0).sum()),
+        "mean_jaccard": float(found.jaccard.mean()),
+        "settled_points": int(found.settled.sum()),
+        "worst_points": [
+            {
+                "row": int(rows[p]) + 1,
+                "instability": float(found.instability[p]),
+                "low": float(low[p]),
+                "high": float(high[p]),
+            }
+            for p in worst
+        ],
+        "influential_rows": [influence.as_json() for influence in influences],
+    }
+    return json.dumps(words, indent=2)
+
+
+def _show_tables(
+    found: "StabilityAudit", rows: NDArray[np.intp], worst: Sequence[int], influences: Sequence[_Influence]
+) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -152,22 +187,10 @@ def _tell(found: Any, clf: Any, rows: Any, as_json: bool) -> None:
     for p in worst:
         table.add_row(f"{rows[p] + 1:,}", f"{found.instability[p]:.4g}", f"{found.jaccard[p]:.4f}")
     Console().print(table)
-    if influential:
+    if influences:
         table = Table(title="training rows that stand clear of the noise")
         for name in ("row", "flips", "shift in standard errors"):
             table.add_column(name, justify="right")
-        for unit in influential:
-            line = _influence(found, unit, ids)
-            table.add_row(str(line["row"]), f"{line['flips']:,}", f"{line['score']:.1f}")
+        for influence in influences:
+            table.add_row(str(influence.row), f"{influence.flips:,}", f"{influence.score:.1f}")
         Console().print(table)
-
-
-def _influence(found: Any, unit: int, ids: Any) -> dict[str, Any]:
-    position = int(found.left_out[unit])
-    named = {} if ids is None else {"id": str(ids[position])}
-    return {
-        "row": position + 1,
-        **named,
-        "flips": int(found.row_influence[unit]),
-        "score": float(found.row_score[unit]),
-    }

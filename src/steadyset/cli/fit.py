@@ -4,13 +4,21 @@ import contextlib
 import json
 import sys
 import time
-from dataclasses import asdict
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from steadyset.cli import _options
 from steadyset.cli._errors import note, sentences
+
+if TYPE_CHECKING:
+    from steadyset.ensemble import StableClassifier
+    from steadyset.guarantees import Guarantee
+    from steadyset.tables import Column, TableModel, Target
 
 _WEAK = 0.1  # a bound above it promises so little that more bags are worth naming
 
@@ -28,7 +36,7 @@ Examples:
       any scikit-learn classifier by its dotted name
 
   steadyset fit train.csv --target y --checkpoint work --output model.skops
-      interrupted, the same command goes on where it was
+      after an interruption, the same command goes on where it stopped
 """
 
 
@@ -50,7 +58,7 @@ def fit(
     ] = None,
     n_bags: Annotated[int, typer.Option("--n-bags", "--n-estimators", metavar="N", help="Number of bags.")] = 500,
     bag_size: Annotated[
-        str, typer.Option(metavar="ROWS|SHARE", help="Rows in a bag, or their share (with a point: 0.5).")
+        str, typer.Option(metavar="ROWS|SHARE", help="Rows per bag, or their share (with a point: 0.5).")
     ] = "0.5",
     rule: _options.RuleName = "inflated_argmax",
     epsilon: _options.Epsilon = None,
@@ -95,96 +103,139 @@ def fit(
         chosen_rule = _options.make_rule(rule, epsilon, k, tau, beta, utility)
         from steadyset._base import whole_files
         from steadyset.cli import _session
-        from steadyset.tables import _read
-        from steadyset.tables._estimators import make_estimator, parse_params
+        from steadyset.ensemble import StableClassifier
+        from steadyset.tables import TableModel, current_versions, make_estimator, parse_params, read_table, save_model
 
         if model_format not in ("skops", "joblib"):
             raise ValueError(f"format must be skops or joblib; got {model_format!r}.")
         size = _number(bag_size, "bag_size")
-        learner = make_estimator(estimator, parse_params(param or []))
+        clf = StableClassifier(
+            make_estimator(estimator, parse_params(param or [])),
+            n_bags,
+            max_samples=size,
+            rule=chosen_rule,
+            random_state=seed,
+            n_jobs=n_jobs,
+            checkpoint=checkpoint,
+            verbose=int(_session.shows_progress(quiet)),
+        )
         csv = _session.csv_format(separator, decimal, encoding, missing)
         whole_files.check_output(output, data)
-        table = _read.read_table(data, csv, text=[] if id_column is None else [id_column])
-        _read.check_separator(table, data, csv)
+        table = read_table(data, csv, text=[] if id_column is None else [id_column])
+        roles = _Roles(target, id_column, weights, drop or [], categorical or [])
         with _session.told_once(quiet):
-            found = _fit(
-                table,
-                target,
-                learner,
-                {"id_column": id_column, "weights": weights, "drop": drop or [], "categorical": categorical or []},
-                {
-                    "n_estimators": n_bags,
-                    "max_samples": size,
-                    "rule": chosen_rule,
-                    "random_state": seed,
-                    "n_jobs": n_jobs,
-                }
-                | {"checkpoint": checkpoint, "verbose": int(_session.shows_progress(quiet))},
-                drop_unlabelled,
-                score,
-                quiet,
-                {"missing": list(missing or []), "estimator": estimator},
-            )
-        from steadyset.tables import save_model
-
-        untrusted = save_model(found["model"], output, joblib_format=model_format == "joblib")
-        _tell(found, output, untrusted, as_json, quiet)
+            rows = _training_rows(table, roles, drop_unlabelled, quiet)
+            seconds = _train(clf, rows)
+            scores = _out_of_bag(clf, rows) if score else None
+        facts = {
+            "missing": list(missing or []),
+            "estimator": estimator,
+            "out_of_bag": None if scores is None else scores.as_json(),
+            "n_rows": len(rows.labels),
+        }
+        made = TableModel(clf, tuple(rows.columns), rows.target, id_column, current_versions(), facts)
+        untrusted = save_model(made, output, joblib_format=model_format == "joblib")
+        _tell(_Fitted(made, seconds, scores, output, untrusted), as_json, quiet)
 
 
-def _fit(
-    table: Any,
-    target: str,
-    learner: Any,
-    columns: dict[str, Any],
-    settings: dict[str, Any],
-    drop_unlabelled: bool,
-    score: bool,
-    quiet: bool,
-    facts: dict[str, Any],
-) -> dict[str, Any]:
-    from steadyset.ensemble import StableClassifier
-    from steadyset.tables import TableModel, choose_target, to_labels, with_encoders
-    from steadyset.tables._columns import choose_columns, to_frame
-    from steadyset.tables._model import current_versions
-    from steadyset.tables._target import require_all_known, require_column
+@dataclass(frozen=True)
+class _Roles:
+    """What columns of the table are for, by name; those without a role are features."""
+
+    target: str
+    id_column: str | None
+    weights: str | None
+    drop: Sequence[str]
+    categorical: Sequence[str]
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse a name that is no column."""
+        from steadyset.tables import require_column
+
+        single = {"id_column": self.id_column, "weights": self.weights}
+        named = [(role, name) for role, name in single.items() if name is not None]
+        named += [("drop", name) for name in self.drop]
+        named += [("categorical", name) for name in self.categorical]
+        for role, name in named:
+            require_column(names, name, role)
+
+
+@dataclass(frozen=True, eq=False)
+class _TrainingRows:
+    """The rows of a table as an ensemble is fitted to them."""
+
+    X: Any
+    labels: NDArray[Any]
+    columns: "list[Column]"
+    target: "Target"
+    ids: list[str] | None
+    weights: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class _OutOfBag:
+    """The sets of training rows from the bags that left them out; no scores where every bag holds every row."""
+
+    n_rows: int
+    accuracy: float | None = None  # of the most probable label
+    coverage: float | None = None
+    correct_single: float | None = None
+    mean_set_size: float | None = None
+
+    def as_json(self) -> dict[str, float]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A model that was written to a file, and what is worth telling about it."""
+
+    model: "TableModel"
+    seconds: float
+    out_of_bag: _OutOfBag | None
+    output: str
+    untrusted: list[str]
+
+
+def _training_rows(table: Any, roles: _Roles, drop_unlabelled: bool, quiet: bool) -> _TrainingRows:
+    from steadyset.tables import choose_columns, choose_target, require_all_known, target_labels, to_frame
 
     names = table.column_names
-    for option in ("id_column", "weights"):
-        if columns[option] is not None:
-            require_column(names, columns[option], option)
-    for option in ("drop", "categorical"):
-        for name in columns[option]:
-            require_column(names, name, option)
-    goal = choose_target(table, target)
-    if drop_unlabelled:
-        _, known = to_labels(table, goal)
-        if not known.all() and not quiet:
+    roles.check(names)
+    target = choose_target(table, roles.target)
+    labels, known = target_labels(table, target)
+    if drop_unlabelled and not known.all():
+        if not quiet:
             note(f"{int((~known).sum()):,} rows without a label are left out")
         table = table.filter(known)
-    labels, known = to_labels(table, goal)
-    require_all_known(known, goal)
-    away = {target, columns["id_column"], columns["weights"], *columns["drop"]}
+        labels, known = target_labels(table, target)
+    require_all_known(known, target)
+    away = {roles.target, roles.id_column, roles.weights, *roles.drop}
     features = [name for name in names if name not in away]
     if "" in features:
         features.remove("")
         if not quiet:
             note("a column without a name is left out")
-    kinds = choose_columns(table, features, columns["categorical"])
-    X = to_frame(table, kinds)
-    base = learner if _trains_together(learner, X) else with_encoders(learner, kinds)
-    model = StableClassifier(base, **settings)
-    weights = None if columns["weights"] is None else _weights(table, columns["weights"])
-    fit_params = {} if weights is None else _weight_params(base, weights)
-    ids = None if columns["id_column"] is None else _ids(table, columns["id_column"])
+    columns = choose_columns(table, features, roles.categorical)
+    X = to_frame(table, columns)
+    weights = None if roles.weights is None else _weights(table, roles.weights)
+    ids = None if roles.id_column is None else _ids(table, roles.id_column)
+    return _TrainingRows(X, labels, columns, target, ids, weights)
+
+
+def _train(clf: "StableClassifier", rows: _TrainingRows) -> float:
+    """Fit the ensemble, with encoders where its learner needs them; return the seconds of the fit."""
+    from steadyset.tables import with_encoders
+
+    if not _trains_together(clf.estimator, rows.X):
+        clf.set_params(estimator=with_encoders(clf.estimator, rows.columns))
+    fit_params = {} if rows.weights is None else _weight_params(clf.estimator, rows.weights)
     started = time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr):  # progress bars; stdout is for results
-        model.fit(X, labels, sample_ids=ids, **fit_params)
+        clf.fit(rows.X, rows.labels, sample_ids=rows.ids, **fit_params)
     seconds = time.perf_counter() - started
-    model.set_params(checkpoint=None, verbose=0)  # they belong to this run, not to the model
-    out_of_bag = _out_of_bag(model, X, labels) if score else None
-    facts = {**facts, "out_of_bag": out_of_bag, "n_rows": len(labels)}
-    made = TableModel(model, tuple(kinds), goal, columns["id_column"], current_versions(), facts)
-    return {"model": made, "seconds": seconds, "out_of_bag": out_of_bag}
+    clf.set_params(checkpoint=None, verbose=0)  # they belong to this run, not to the model
+    return seconds
 
 
 def _trains_together(learner: Any, X: Any) -> bool:
@@ -215,7 +266,7 @@ def _weight_params(base: Any, weights: Any) -> dict[str, Any]:
 
 
 def _ids(table: Any, name: str) -> list[str]:
-    from steadyset.tables._columns import as_text
+    from steadyset.tables import as_text
 
     ids = as_text(table[name]).to_pylist()
     if None in ids:
@@ -227,79 +278,78 @@ def _ids(table: Any, name: str) -> list[str]:
     return list(ids)
 
 
-def _out_of_bag(model: Any, X: Any, labels: Any) -> dict[str, Any]:
-    import numpy as np
-
+def _out_of_bag(clf: "StableClassifier", rows: _TrainingRows) -> _OutOfBag:
     from steadyset import metrics
     from steadyset._base import validation
 
-    proba = model.oob_proba(X)
+    proba = clf.oob_proba(rows.X)
     known = ~np.isnan(proba).any(axis=1)
     if not known.any():
-        return {"n_rows": 0}
-    sets = validation.rule_mask(model._rule(), proba[known])
-    y, classes = labels[known], model.classes_
-    accuracy = float(np.mean(classes[np.argmax(proba[known], axis=1)] == y))
-    scores = {
-        "coverage": metrics.coverage_score(y, sets, classes=classes),
-        "correct_single": metrics.correct_single_score(y, sets, classes=classes),
-        "mean_set_size": metrics.mean_set_size(sets),
-    }
-    return {"n_rows": int(known.sum()), "accuracy": accuracy, **{name: float(value) for name, value in scores.items()}}
+        return _OutOfBag(0)
+    sets = validation.rule_mask(clf.rule_, proba[known])
+    y, classes = rows.labels[known], clf.classes_
+    return _OutOfBag(
+        n_rows=int(known.sum()),
+        accuracy=float(np.mean(classes[np.argmax(proba[known], axis=1)] == y)),
+        coverage=float(metrics.coverage_score(y, sets, classes=classes)),
+        correct_single=float(metrics.correct_single_score(y, sets, classes=classes)),
+        mean_set_size=float(metrics.mean_set_size(sets)),
+    )
 
 
-def _tell(found: dict[str, Any], output: str, untrusted: list[str], as_json: bool, quiet: bool) -> None:
-    made, scores = found["model"], found["out_of_bag"]
-    model = made.classifier
+def _tell(found: _Fitted, as_json: bool, quiet: bool) -> None:
     try:
-        guarantee, words = model.guarantee(), None
+        guarantee, words = found.model.classifier.guarantee(), None
     except ValueError as error:
         guarantee, words = None, f"No guarantee: {error}"
     if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "output": output,
-                    "target": made.target.name,
-                    "classes": model.classes_.tolist(),
-                    "features": {column.name: column.kind for column in made.columns},
-                    "n_rows": model.bags_.n_samples,
-                    "n_bags": model.bags_.n_bags,
-                    "bag_size": model.bag_size_,
-                    "rule": repr(model._rule()),
-                    "seconds": found["seconds"],
-                    "guarantee": None
-                    if guarantee is None
-                    else {**asdict(guarantee), "vacuous": guarantee.vacuous, "sentence": str(guarantee)},
-                    "out_of_bag": scores,
-                    "types_to_trust": untrusted,
-                },
-                indent=2,
-            )
-        )
+        typer.echo(_json_text(found, guarantee))
         return
-    kinds = [column.kind for column in made.columns]
+    clf, columns = found.model.classifier, found.model.columns
+    kinds = [column.kind for column in columns]
     counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("number", "category", "date") if kind in kinds)
     typer.echo(
-        f"{output}: {model.bags_.n_bags:,} bags of {model.bag_size_:,} of {model.bags_.n_samples:,} rows, "
-        f"{len(model.classes_)} labels, {len(kinds)} features ({counted}), {found['seconds']:.1f} s."
+        f"{found.output}: {clf.bags_.n_bags:,} bags of {clf.bag_size_:,} of {clf.bags_.n_samples:,} rows, "
+        f"{len(clf.classes_)} labels, {len(kinds)} features ({counted}), {found.seconds:.1f} s."
     )
     typer.echo(f"Guarantee: {guarantee}" if guarantee is not None else words)
     if guarantee is not None and guarantee.delta > _WEAK and not quiet:
         note(
-            "more bags promise more; how many reach 0.05: steadyset plan "
-            f"--n-samples {model.bags_.n_samples} --n-classes {len(model.classes_)} --bag-size {model.bag_size_} "
+            "more bags promise more; this tells how many reach 0.05: steadyset plan "
+            f"--n-samples {clf.bags_.n_samples} --n-classes {len(clf.classes_)} --bag-size {clf.bag_size_} "
             f"--epsilon {guarantee.epsilon:g} --delta 0.05"
         )
-    if scores and scores["n_rows"]:
+    scores = found.out_of_bag
+    if scores is not None and scores.n_rows:
         typer.echo(
-            f"Out of bag: accuracy {scores['accuracy']:.4f} (of the most probable label); the sets hold the true "
-            f"label for {scores['coverage']:.4f} of the rows and nothing else for {scores['correct_single']:.4f}, with "
-            f"{scores['mean_set_size']:.3f} labels on average."
+            f"Out of bag: accuracy {scores.accuracy:.4f} (of the most probable label); the sets hold the true "
+            f"label for {scores.coverage:.4f} of the rows and nothing else for {scores.correct_single:.4f}, with "
+            f"{scores.mean_set_size:.3f} labels on average."
         )
-    if untrusted and not quiet:
-        options = " ".join(f"--trust {name}" for name in untrusted)
+    if found.untrusted and not quiet:
+        options = " ".join(f"--trust {name}" for name in found.untrusted)
         note(f"other libraries' types are in the model: to read it, predict, audit and report need {options}")
+
+
+def _json_text(found: _Fitted, guarantee: "Guarantee | None") -> str:
+    made, clf = found.model, found.model.classifier
+    words = {
+        "output": found.output,
+        "target": made.target.name,
+        "classes": clf.classes_.tolist(),
+        "features": {column.name: column.kind for column in made.columns},
+        "n_rows": clf.bags_.n_samples,
+        "n_bags": clf.bags_.n_bags,
+        "bag_size": clf.bag_size_,
+        "rule": repr(clf.rule_),
+        "seconds": found.seconds,
+        "guarantee": None
+        if guarantee is None
+        else {**asdict(guarantee), "vacuous": guarantee.vacuous, "sentence": str(guarantee)},
+        "out_of_bag": None if found.out_of_bag is None else found.out_of_bag.as_json(),
+        "types_to_trust": found.untrusted,
+    }
+    return json.dumps(words, indent=2)
 
 
 def _number(text: str, name: str) -> float:
@@ -312,6 +362,6 @@ def _number(text: str, name: str) -> float:
 
 
 def _short_names() -> list[str]:
-    from steadyset.tables._estimators import SHORT_NAMES
+    from steadyset.tables import SHORT_NAMES
 
     return list(SHORT_NAMES)

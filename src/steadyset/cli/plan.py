@@ -31,7 +31,7 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="ROWS|SHARE|small",
-            help="Rows in a bag, or their share (with a point: 0.5), or the largest bags of which no row can matter.",
+            help="Rows per bag, or their share (with a point: 0.5), or the largest bags with which no row can matter.",
         ),
     ] = None,
     n_bags: Annotated[list[str] | None, typer.Option(metavar="BAGS|inf", help="Number of bags.")] = None,
@@ -40,14 +40,18 @@ def plan(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="With --delta: n_bags (unless said otherwise), n_samples, bag_size or epsilon.",
+            help="What to solve for with --delta: n_bags (the default), n_samples, bag_size or epsilon.",
         ),
     ] = None,
     resampling: Annotated[str, typer.Option(metavar="KIND", help="subbagging or bootstrap.")] = "subbagging",
     coupling: Annotated[str | None, typer.Option(metavar="KIND", help="hash, independent or any.")] = None,
     theorem: Annotated[str, typer.Option(metavar="NAME", help="best, paper, second-moment or small-bags.")] = "best",
     sigma2: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The spread of the bags at a point, if known.")
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="A bound on the variance over bags at a point, if known.",
+        ),
     ] = None,
     n_dropped: Annotated[str, typer.Option(metavar="ROWS", help="Rows dropped at once.")] = "1",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

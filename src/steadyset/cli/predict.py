@@ -1,7 +1,8 @@
 """`steadyset predict`: a model and a table in, label sets, probabilities and labels out."""
 
 import json
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -9,11 +10,16 @@ import typer
 from steadyset.cli import _options
 from steadyset.cli._errors import note, sentences
 
+if TYPE_CHECKING:
+    from steadyset.cli._session import Read
+    from steadyset.ensemble import StableClassifier
+    from steadyset.tables import SetOutput
+
 EXAMPLES = """
 Examples:
 
   steadyset predict model.skops new.csv --output predictions.csv
-      a line for each row: label, set, size, probabilities
+      one line per row: label, set, size, probabilities
 
   steadyset predict model.skops new.parquet --epsilon 0.1 --output predictions.parquet
       another epsilon; nothing is fitted again
@@ -54,10 +60,10 @@ def predict(
         _options.check_form(form)
         from steadyset._base import whole_files
         from steadyset.cli import _session
-        from steadyset.tables import _write
-        from steadyset.tables._target import require_column
+        from steadyset.tables import SetOutput, open_writer, require_column
 
-        kind = _write.output_format(output)
+        sets = SetOutput(output, form, joiner)
+        kind = sets.kind  # another ending is refused here, before anything is read
         if output != "-":
             whole_files.check_output(output, data, model)
         csv = _session.csv_format(separator, decimal, encoding, missing)
@@ -67,23 +73,23 @@ def predict(
         clf = read.model.classifier.set_params(n_jobs=n_jobs)
         with _session.told_once(quiet):
             proba, mask = _predicted(clf, read.X, epsilon, quiet)
-        labels = [str(label) for label in clf.classes_.tolist()]
-        _write.check_joiner(labels, joiner, form)
-        with _write.open_writer(output) as writer:
-            if kind == "npy":
-                writer.write(mask)
-            else:
-                writer.write(_table(read, proba, mask, labels, id_column, form, joiner, output))
+        sets.check_labels(_label_texts(clf))
+        with open_writer(output) as writer:
+            writer.write(mask if kind == "npy" else _table(read, proba, mask, sets, id_column))
         _tell(read, proba, mask, output, as_json, quiet)
 
 
-def _predicted(clf: Any, X: Any, epsilon: float | None, quiet: bool) -> tuple[Any, Any]:
+def _label_texts(clf: "StableClassifier") -> list[str]:
+    return [str(label) for label in clf.classes_.tolist()]
+
+
+def _predicted(clf: "StableClassifier", X: Any, epsilon: float | None, quiet: bool) -> tuple[Any, Any]:
     """Return probabilities and sets, block by block, so that a long table shows progress."""
     from steadyset._base import validation
     from steadyset.cli import _session
     from steadyset.selection import with_epsilon
 
-    rule = clf._rule() if epsilon is None else with_epsilon(clf._rule(), epsilon)
+    rule = clf.rule_ if epsilon is None else with_epsilon(clf.rule_, epsilon)
     step, parts = 20_000, []
     with _session.bar("rows", quiet) as advance:
         for start in range(0, len(X), step):
@@ -93,11 +99,9 @@ def _predicted(clf: Any, X: Any, epsilon: float | None, quiet: bool) -> tuple[An
     return proba, validation.rule_mask(rule, proba)
 
 
-def _table(
-    read: Any, proba: Any, mask: Any, labels: list[str], ids: str | None, form: str, joiner: str, output: str
-) -> Any:
+def _table(read: "Read", proba: Any, mask: Any, sets: "SetOutput", ids: str | None) -> Any:
     from steadyset._base.optional import require
-    from steadyset.tables import _write
+    from steadyset.tables import as_table
 
     arrow = require("pyarrow", "data")
 
@@ -106,48 +110,58 @@ def _table(
     if carried is not None and carried in read.table.column_names:
         columns[carried] = read.table[carried]
     clf = read.model.classifier
+    labels = _label_texts(clf)
     columns["label"] = arrow.array(clf.classes_[np.argmax(proba, axis=1)].tolist())
-    columns |= _write.set_columns(mask, labels, form, joiner)
+    columns |= sets.columns(mask, labels)
     columns |= {f"proba_{label}": arrow.array(np.ascontiguousarray(proba[:, j])) for j, label in enumerate(labels)}
-    return _write.as_table(columns, output)
+    return as_table(columns, sets.path)
 
 
-def _tell(read: Any, proba: Any, mask: Any, output: str, as_json: bool, quiet: bool) -> None:
-    found: dict[str, Any] = {
-        "output": output,
-        "n_rows": len(mask),
-        "mean_set_size": float(mask.sum(axis=1).mean()),
-        "share_of_single_labels": float((mask.sum(axis=1) == 1).mean()),
-        "metrics": None,
-    }
-    report = None
-    if read.labels is not None:
-        from steadyset import metrics
+@dataclass(frozen=True)
+class _Measured:
+    """What the target column says about the sets of the rows whose label is known."""
 
-        clf, known = read.model.classifier, read.known
-        y = read.labels[known]
-        report = metrics.set_report(y, {"sets": mask[known]}, proba[known], classes=clf.classes_)
-        single = clf.classes_[np.argmax(proba[known], axis=1)]
-        names, values = report.columns[1:], report.rows[0][1:]
-        measured = {
-            n: {"value": _plain(v), "standard_error": _plain(v.standard_error)}
-            for n, v in zip(names, values, strict=True)
-        }
-        found["metrics"] = {"n_rows": int(known.sum()), "accuracy": float((single == y).mean()), **measured}
+    n_rows: int
+    accuracy: float  # of the single label
+    report: Any  # the metrics of the sets, of one row
+
+    def as_json(self) -> dict[str, Any]:
+        values = zip(self.report.columns[1:], self.report.rows[0][1:], strict=True)
+        metrics = {n: {"value": _plain(v), "standard_error": _plain(v.standard_error)} for n, v in values}
+        return {"n_rows": self.n_rows, "accuracy": self.accuracy, **metrics}
+
+
+def _measure(read: "Read", proba: Any, mask: Any) -> _Measured:
+    from steadyset import metrics
+
+    known, classes = read.known, read.model.classifier.classes_
+    y = read.labels[known]
+    report = metrics.set_report(y, {"sets": mask[known]}, proba[known], classes=classes)
+    single = classes[np.argmax(proba[known], axis=1)]
+    return _Measured(int(known.sum()), float((single == y).mean()), report)
+
+
+def _tell(read: "Read", proba: Any, mask: Any, output: str, as_json: bool, quiet: bool) -> None:
+    measured = None if read.labels is None else _measure(read, proba, mask)
+    sizes = mask.sum(axis=1)
+    mean_size, single = float(sizes.mean()), float((sizes == 1).mean())
     if as_json:
+        found = {
+            "output": output,
+            "n_rows": len(mask),
+            "mean_set_size": mean_size,
+            "share_of_single_labels": single,
+            "metrics": None if measured is None else measured.as_json(),
+        }
         typer.echo(json.dumps(found, indent=2))
     elif not quiet:
-        note(
-            f"{found['n_rows']:,} rows, mean set size {found['mean_set_size']:.4g}, "
-            f"{found['share_of_single_labels']:.1%} single labels"
-        )
-        if report is not None:
-            rows = found["metrics"]["n_rows"]
+        note(f"{len(mask):,} rows, mean set size {mean_size:.4g}, {single:.1%} single labels")
+        if measured is not None:
             note(
-                f"the target column measures the sets of {rows:,} rows (standard errors in brackets); accuracy of the "
-                f"single label {found['metrics']['accuracy']:.4f}"
+                f"the target column measures the sets of {measured.n_rows:,} rows (standard errors in brackets); "
+                f"accuracy of the single label {measured.accuracy:.4f}"
             )
-            typer.echo(str(report), err=True)
+            typer.echo(str(measured.report), err=True)
 
 
 def _plain(value: Any) -> float | None:

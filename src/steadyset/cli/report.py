@@ -26,7 +26,7 @@ def report(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML file.")],
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
     points: Annotated[
-        int | None, typer.Option(metavar="N", help="Use so many rows of DATA, drawn at random; default: all.")
+        int | None, typer.Option(metavar="N", help="Use N rows of DATA, drawn at random; default: all of them.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is drawn at random.")] = 0,
     n_jobs: _options.Jobs = -1,

@@ -10,7 +10,7 @@ import typer
 from steadyset.cli._errors import sentences
 
 if TYPE_CHECKING:
-    from steadyset.paper.fashion_mnist._experiment import Options
+    from steadyset.paper.fashion_mnist import Options
 
 app = typer.Typer(
     help="Make the paper's tables and figures: PNG, PDF and SVG files, with the numbers as JSON.", no_args_is_help=True
@@ -22,7 +22,7 @@ _Data = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Where the IDX files are; found or downloaded without it.")
 ]
 _Scale = Annotated[str, typer.Option(metavar="small|paper", help="How many networks to train.")]
-_Seed = Annotated[int, typer.Option(help="Where every draw starts.")]
+_Seed = Annotated[int, typer.Option(help="Seed of every draw.")]
 _Jobs = Annotated[int | None, typer.Option(metavar="THREADS", help="Threads; all CPUs by default.")]
 _Folder = Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the files.")]
 
@@ -42,8 +42,8 @@ def simplex(
 @app.command("set-size")
 def set_size(
     folder: _Folder = Path("."),
-    n_draws: Annotated[int, typer.Option(help="Random vectors for each number of labels.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Where the draws start.")] = 0,
+    n_draws: Annotated[int, typer.Option(help="Random vectors per number of labels.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
 ) -> None:
     """Draw the mean set size of the inflated argmax and the fixed margin against the number of labels."""
     with sentences("reproduce set-size"):
@@ -75,11 +75,11 @@ def fashion_mnist(
     ] = False,
     scale: _Scale = "small",
     bags: Annotated[int | None, typer.Option(metavar="BAGS", help="Number of bags.")] = None,
-    bag_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows in a bag.")] = None,
-    left_out: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows to leave out, one fit each.")] = None,
-    base_fits: Annotated[int | None, typer.Option(metavar="FITS", help="Fits on all rows, each from a seed.")] = None,
+    bag_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows per bag.")] = None,
+    left_out: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows to leave out, one fit per row.")] = None,
+    base_fits: Annotated[int | None, typer.Option(metavar="FITS", help="Fits on all rows, one seed per fit.")] = None,
     epochs: Annotated[int | None, typer.Option(metavar="EPOCHS", help="Passes over a network's rows.")] = None,
-    batch_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows in a step.")] = None,
+    batch_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows per step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(metavar="NUMBER", help="Step size.")] = None,
     momentum: Annotated[float | None, typer.Option(metavar="NUMBER", help="Momentum of the steps.")] = None,
     epsilon: Annotated[float, typer.Option(metavar="NUMBER", help="Epsilon of the inflated argmax.")] = 0.05,
@@ -88,13 +88,14 @@ def fashion_mnist(
         bool, typer.Option(help="Train the left-out fits a second time, each from a seed of its own.")
     ] = False,
     independent_fits: Annotated[
-        int | None, typer.Option(metavar="FITS", help="So many of them, the first ones; all with --independent-seeds.")
+        int | None,
+        typer.Option(metavar="FITS", help="Do so for the first FITS of them only."),
     ] = None,
     n_jobs: _Jobs = None,
 ) -> None:
     """Run the paper's experiment: both tables, the survival figure, and audits over every row."""
     with sentences("reproduce fashion-mnist"):
-        from steadyset.paper.fashion_mnist._experiment import options
+        from steadyset.paper.fashion_mnist import options
 
         asked = options(
             scale,
@@ -136,12 +137,10 @@ def everything(
 def _run_fashion_mnist(folder: Path, asked: "Options", data: Path | None, checked: bool, n_jobs: int | None) -> None:
     from rich.console import Console
 
-    from steadyset.paper.fashion_mnist._data import load
-    from steadyset.paper.fashion_mnist._experiment import reproduce
-    from steadyset.paper.fashion_mnist._time_left import shown
+    from steadyset.paper.fashion_mnist import load_images, reproduce, show_time_left
 
-    images = load(data, checked=checked)
-    with shown(Console(stderr=True)) as progress:
+    images = load_images(data, checked=checked)
+    with show_time_left(Console(stderr=True)) as progress:
         files = reproduce(folder, asked, images=images, n_jobs=n_jobs, progress=progress)
     _show(files)
 

@@ -1,15 +1,20 @@
 """`steadyset select`: probabilities in, label sets out."""
 
 import json
-import os
 import time
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from steadyset.cli import _options
 from steadyset.cli._errors import note, sentences
+from steadyset.selection import Rule
+
+if TYPE_CHECKING:
+    from steadyset.tables import Probabilities, SetOutput
 
 EXAMPLES = """
 Examples:
@@ -43,7 +48,7 @@ def select(
     ] = None,
     keep: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Columns to carry over.")] = None,
     classes: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="Labels of the columns, where their names are not meant.")
+        str | None, typer.Option(metavar="A,B,C", help="Labels of the columns, instead of their names.")
     ] = None,
     normalize: Annotated[
         bool, typer.Option("--normalize", help="Divide each row by its sum: for votes and counts.")
@@ -59,83 +64,98 @@ def select(
     """Select a set of labels for each row of probabilities.
 
     The file is read, answered and written block by block. CSV and Parquet output has the columns `set` (labels joined),
-    `size` and `in_...`, one for each label; npy output is a bool array.
+    `size` and `in_...`, one per label; npy output is a bool array.
     """
     with sentences("select"):
         if as_json and output == "-":
             raise ValueError("--json needs --output FILE: both would go to standard output.")
         _options.check_form(form)
         chosen = _options.make_rule(rule, epsilon, k, tau, beta, utility)
-        from steadyset.tables import CsvFormat
+        from steadyset._base import whole_files
+        from steadyset.tables import CsvFormat, SetOutput, open_probabilities
 
         csv = CsvFormat(_options.separator(separator), decimal, encoding)
         named = [] if classes is None else [name.strip() for name in classes.split(",")]
-        found = _run(probs, output, chosen, csv, columns or [], keep or [], named, normalize, form, joiner)
+        sets = SetOutput(output, form, joiner)
+        kind = sets.kind  # another ending is refused here, before anything is read
+        if output != "-":
+            whole_files.check_output(output, probs)
+        source = open_probabilities(probs, csv, columns or [], keep or [], named)
+        sets.check_labels(source.labels)
+        if kind == "npy" and source.kept:
+            raise ValueError("an .npy output has no room for columns to keep: write CSV or Parquet.")
+        found = _select(source, chosen, sets, normalize)
         if as_json:
-            typer.echo(json.dumps(found, indent=2))
+            typer.echo(json.dumps(asdict(found), indent=2))
         elif not quiet:
             note(
-                f"{found['n_rows']:,} rows, {found['n_classes']} labels, mean set size {found['mean_set_size']:.4g}, "
-                f"{found['share_of_single_labels']:.1%} single labels; "
-                f"{found['rows_per_second_after_reading']:,.0f} rows a second after reading"
+                f"{found.n_rows:,} rows, {found.n_classes} labels, mean set size {found.mean_set_size:.4g}, "
+                f"{found.share_of_single_labels:.1%} single labels; "
+                f"{found.rows_per_second_after_reading:,.0f} rows per second after reading"
             )
 
 
-def _run(
-    probs: str,
-    output: str,
-    rule: Any,
-    csv: Any,
-    columns: list[str],
-    keep: list[str],
-    classes: list[str],
-    normalize: bool,
-    form: str,
-    joiner: str,
-) -> dict[str, Any]:
-    from steadyset._base import whole_files
-    from steadyset.tables import _blocks, _write
+@dataclass(frozen=True)
+class _Seconds:
+    """What each step took."""
 
-    kind = _write.output_format(output)
-    if output != "-":
-        whole_files.check_output(output, probs)
-    source = _blocks.open_probabilities(probs, csv, columns, keep, classes)
-    _write.check_joiner(source.labels, joiner, form)
-    if kind == "npy" and source.kept:
-        raise ValueError("an .npy output has no room for columns to keep: write CSV or Parquet.")
-    seconds = {"reading": 0.0, "selecting": 0.0, "writing": 0.0}
+    reading: float
+    selecting: float
+    writing: float
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """What was selected: the names and the order of the JSON output."""
+
+    rule: str
+    n_rows: int
+    n_classes: int
+    mean_set_size: float
+    share_of_single_labels: float
+    output: str
+    seconds: _Seconds
+    rows_per_second_selecting: float
+    rows_per_second_after_reading: float
+
+
+def _select(source: "Probabilities", rule: Rule, sets: "SetOutput", normalize: bool) -> _Selected:
+    """Read, select and write block by block."""
+    from steadyset.tables import check_block, open_writer
+
+    reading = selecting = writing = 0.0
     rows = size = single = 0
-    with _write.open_writer(output) as writer:
+    with open_writer(sets.path) as writer:
         started = time.perf_counter()
         for proba, kept in source.blocks:
             read = time.perf_counter()
-            mask = np.asarray(rule(_blocks.check_block(proba, rows, normalize)))
+            mask = np.asarray(rule(check_block(proba, rows, normalize)))
             sizes = mask.sum(axis=1, dtype=np.int64)
             rows, size, single = rows + len(mask), size + int(sizes.sum()), single + int((sizes == 1).sum())
             selected = time.perf_counter()
-            writer.write(mask if kind == "npy" else _block_table(mask, kept, source, form, joiner, output))
+            writer.write(mask if sets.kind == "npy" else _block_table(mask, kept, source, sets))
             written = time.perf_counter()
-            seconds["reading"] += read - started
-            seconds["selecting"] += selected - read
-            seconds["writing"] += written - selected
+            reading += read - started
+            selecting += selected - read
+            writing += written - selected
             started = written
         if rows == 0:
-            raise ValueError(f"{os.fspath(probs)!r} must have at least one row; got none.")
-    return {
-        "rule": repr(rule),
-        "n_rows": rows,
-        "n_classes": len(source.labels),
-        "mean_set_size": size / rows,
-        "share_of_single_labels": single / rows,
-        "output": output,
-        "seconds": {name: round(value, 6) for name, value in seconds.items()},
-        "rows_per_second_selecting": rows / max(seconds["selecting"], 1e-9),
-        "rows_per_second_after_reading": rows / max(seconds["selecting"] + seconds["writing"], 1e-9),
-    }
+            raise ValueError(f"{source.path!r} must have at least one row; got none.")
+    return _Selected(
+        rule=repr(rule),
+        n_rows=rows,
+        n_classes=len(source.labels),
+        mean_set_size=size / rows,
+        share_of_single_labels=single / rows,
+        output=sets.path,
+        seconds=_Seconds(round(reading, 6), round(selecting, 6), round(writing, 6)),
+        rows_per_second_selecting=rows / max(selecting, 1e-9),
+        rows_per_second_after_reading=rows / max(selecting + writing, 1e-9),
+    )
 
 
-def _block_table(mask: Any, kept: Any, source: Any, form: str, joiner: str, output: str) -> Any:
-    from steadyset.tables import _write
+def _block_table(mask: NDArray[np.bool_], kept: Any, source: "Probabilities", sets: "SetOutput") -> Any:
+    from steadyset.tables import as_table
 
     carried = {} if kept is None else {name: kept[name] for name in source.kept}
-    return _write.as_table(carried | _write.set_columns(mask, source.labels, form, joiner), output)
+    return as_table(carried | sets.columns(mask, source.labels), sets.path)

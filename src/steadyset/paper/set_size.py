@@ -19,9 +19,9 @@ def reproduce(folder: str | Path = ".", *, n_draws: int = 1000, seed: int = 0) -
     folder : path, default="."
         Where to write set-size.png, set-size.pdf, set-size.svg and set-size.json.
     n_draws : int, default=1000
-        Vectors for each number of labels, as many as in the paper.
+        Random vectors per number of labels; the paper draws as many.
     seed : int, default=0
-        Where the draws start.
+        Seed of the draws.
 
     Returns
     -------

@@ -4,26 +4,41 @@ A table becomes a frame of numbers, dates and categories; an estimator is put be
 itself; a model file remembers which columns it was made from.
 """
 
-from steadyset.tables._columns import Column, choose_columns, to_frame
+from steadyset.tables._blocks import Probabilities, check_block, open_probabilities
+from steadyset.tables._columns import Column, as_text, choose_columns, to_frame
 from steadyset.tables._encoders import TableNumbers, with_encoders
-from steadyset.tables._estimators import make_estimator
-from steadyset.tables._model import TableModel, load_model, save_model
+from steadyset.tables._estimators import SHORT_NAMES, make_estimator, parse_params
+from steadyset.tables._model import TableModel, current_versions, load_model, save_model
 from steadyset.tables._read import CsvFormat, read_table
-from steadyset.tables._target import Target, choose_target, to_labels
+from steadyset.tables._target import Target, choose_target, require_all_known, require_column, target_labels
+from steadyset.tables._write import SetOutput, as_table, open_writer, output_format
 
 __all__ = [
+    "SHORT_NAMES",
     "Column",
     "CsvFormat",
+    "Probabilities",
+    "SetOutput",
     "TableModel",
     "TableNumbers",
     "Target",
+    "as_table",
+    "as_text",
+    "check_block",
     "choose_columns",
     "choose_target",
+    "current_versions",
     "load_model",
     "make_estimator",
+    "open_probabilities",
+    "open_writer",
+    "output_format",
+    "parse_params",
     "read_table",
+    "require_all_known",
+    "require_column",
     "save_model",
+    "target_labels",
     "to_frame",
-    "to_labels",
     "with_encoders",
 ]

@@ -3,7 +3,7 @@
 import fnmatch
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,19 +24,32 @@ from steadyset.tables._read import (
 )
 from steadyset.tables._target import require_column
 
-BLOCK_ENTRIES = 1 << 20  # probabilities in a block: a few of them fit into a processor's cache and any memory
+BLOCK_ENTRIES = 1 << 20  # probabilities per block: few enough for a processor's cache and for any memory
 
 
 @dataclass(frozen=True)
 class Probabilities:
-    """A file of probabilities: the label of each column, the names of columns to carry over, and the blocks.
+    """A file of probabilities: its path, the label of each column, the names of columns to carry over, and the blocks.
 
     A block is the probabilities of some rows and their carried columns, a pyarrow Table or None.
     """
 
+    path: str
     labels: list[str]
     kept: list[str]
     blocks: Iterator[tuple[NDArray[Any], Any]]
+
+
+@dataclass(frozen=True)
+class _OpenFile:
+    """A file whose header was read: its columns, their Arrow types where the file names them, and a reader.
+
+    The reader takes the columns of probabilities and those to carry over, and yields Arrow batches.
+    """
+
+    names: list[str]
+    types: Mapping[str, Any] | None
+    read: Callable[[Sequence[str], Sequence[str]], Iterator[Any]]
 
 
 def open_probabilities(
@@ -55,7 +68,7 @@ def open_probabilities(
     keep : sequence of str
         Columns to carry over.
     classes : sequence of str
-        Labels of the columns, where their names are not meant.
+        Labels of the columns, instead of their names.
 
     Returns
     -------
@@ -67,22 +80,23 @@ def open_probabilities(
         if columns or keep:
             raise ValueError("a .npy file has no names of columns: leave --columns and --keep out.")
         array = _open_array(path)
-        return Probabilities(_named(classes, list(map(str, range(array.shape[1])))), [], _array_blocks(array))
+        labels = _named(classes, list(map(str, range(array.shape[1]))))
+        return Probabilities(path, labels, [], _array_blocks(array))
     if kind == "npz":
         raise ValueError(f"probabilities must be CSV, Parquet or npy; got {path!r}.")
-    names, types, read = _open_parquet(path) if kind == "parquet" else _open_csv(path, csv)
-    check_names(names, path)
+    file = _open_parquet(path) if kind == "parquet" else _open_csv(path, csv)
+    check_names(file.names, path)
     for name in keep:
-        require_column(names, name, "keep")
-    chosen = _chosen(names, columns, keep)
-    if types is not None:
-        _require_numbers(types, chosen, path)
+        require_column(file.names, name, "keep")
+    chosen = _chosen(file.names, columns, keep)
+    if file.types is not None:
+        _require_numbers(file.types, chosen, path)
     labels = _named(classes, [_label(name, columns) for name in chosen])
-    return Probabilities(labels, list(keep), _table_blocks(read(chosen, keep), chosen, list(keep)))
+    return Probabilities(path, labels, list(keep), _table_blocks(file.read(chosen, keep), chosen, list(keep)))
 
 
 def check_block(proba: NDArray[Any], done: int, normalize: bool) -> NDArray[Any]:
-    """Return a block of probability vectors; the first row that is none is refused by its number in the file."""
+    """Return a block of probability vectors; the first row that is not one is refused, by its number in the file."""
     if normalize:
         with np.errstate(invalid="ignore", divide="ignore"):
             sums = proba.sum(axis=1, keepdims=True, dtype=np.float64)
@@ -155,7 +169,7 @@ def _array_blocks(array: NDArray[Any]) -> Iterator[tuple[NDArray[Any], Any]]:
         yield (block if block.dtype.kind == "f" else block.astype(np.float64)), None
 
 
-def _require_numbers(types: dict[str, Any], chosen: Sequence[str], path: str) -> None:
+def _require_numbers(types: Mapping[str, Any], chosen: Sequence[str], path: str) -> None:
     known = require("pyarrow", "data").types
     for name in chosen:
         kind = types[name]
@@ -166,7 +180,7 @@ def _require_numbers(types: dict[str, Any], chosen: Sequence[str], path: str) ->
             )
 
 
-def _open_parquet(path: str) -> Any:
+def _open_parquet(path: str) -> _OpenFile:
     arrow, parquet = require("pyarrow", "data"), require("pyarrow.parquet", "data")
     try:
         file = parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
@@ -181,10 +195,10 @@ def _open_parquet(path: str) -> Any:
         except (arrow.ArrowException, OSError) as error:
             raise ValueError(f"{path!r} could not be read as Parquet: {first_line(error)}.") from None
 
-    return schema.names, dict(zip(schema.names, schema.types, strict=True)), read
+    return _OpenFile(schema.names, dict(zip(schema.names, schema.types, strict=True)), read)
 
 
-def _open_csv(path: str, csv: CsvFormat) -> Any:
+def _open_csv(path: str, csv: CsvFormat) -> _OpenFile:
     arrow, reader = require("pyarrow", "data"), require("pyarrow.csv", "data")
     separator = csv.separator_for(path)
     stream = arrow.input_stream(
@@ -195,7 +209,7 @@ def _open_csv(path: str, csv: CsvFormat) -> Any:
     except OSError as error:
         raise ValueError(f"{path!r} could not be read: {first_line(error)}.") from None
     if not first.strip():
-        raise ValueError(f"{path!r} is empty; a table has a header and a line for each row.")
+        raise ValueError(f"{path!r} is empty; a table has a header and one line per row.")
     try:
         text = first.decode(csv.encoding).lstrip("\ufeff")
         options = reader.ParseOptions(delimiter=separator)
@@ -217,7 +231,7 @@ def _open_csv(path: str, csv: CsvFormat) -> Any:
         except (arrow.ArrowException, UnicodeError, OSError) as error:
             raise ValueError(_csv_words(error, path, first, separator, csv.encoding)) from None
 
-    return names, None, read
+    return _OpenFile(names, None, read)
 
 
 def _csv_words(error: Exception, path: str, head: bytes, separator: str, encoding: str) -> str:

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from steadyset.tables._columns import Column
 
-#: Beyond so many categories the rare ones of a column share one: it keeps the encoded table narrow.
+#: The most categories of a column that are told apart; rare ones beyond it share one, so that the table stays narrow.
 MAX_CATEGORIES = 50
 _NATIVE_CATEGORIES = 254  # what HistGradientBoostingClassifier takes
 
@@ -89,7 +89,7 @@ def with_encoders(estimator: Any, columns: Sequence[Column]) -> Any:
 
     Missing numbers are left to estimators that take them; others get the median of the bag, a column that says which
     were missing, and numbers on one scale. Categories are left to estimators that take them, and one-hot encoded for
-    others, the rare ones of a long list together.
+    others, where the rare ones of a long list share a column.
 
     Parameters
     ----------

@@ -89,8 +89,9 @@ def read_table(path: str, csv: CsvFormat | None = None, *, text: Iterable[str] =
     """
     check_exists(path)
     kind = file_format(path)
+    csv = csv or CsvFormat()
     if kind == "csv":
-        table = _read_csv(path, csv or CsvFormat(), tuple(text))
+        table = _read_csv(path, csv, tuple(text))
     elif kind == "parquet":
         table = _read_parquet(path)
     elif kind == "npz":
@@ -102,6 +103,8 @@ def read_table(path: str, csv: CsvFormat | None = None, *, text: Iterable[str] =
         _check_quotes(table, path)
     if table.num_rows == 0:
         raise ValueError(f"{path!r} must have at least one row below its header; got none.")
+    if kind == "csv":
+        _check_separator(table, path, csv)
     return table
 
 
@@ -185,7 +188,7 @@ def _peek(source: Any, path: str) -> bytes:
         except OSError as error:
             raise OSError(f"{path!r} could not be read: {error}") from None
     if not head.strip():
-        raise ValueError(f"{path!r} is empty; a table has a header and a line for each row.")
+        raise ValueError(f"{path!r} is empty; a table has a header and one line per row.")
     return bytes(head)
 
 
@@ -200,7 +203,7 @@ def csv_problem(error: Exception, path: str, head: bytes, separator: str, encodi
         hint = other_separator(head, separator, encoding)
         return f"{path!r} is malformed: line {row} has {got} fields where the header has {expected}{hint}."
     if "Empty CSV" in words:
-        return f"{path!r} is empty; a table has a header and a line for each row."
+        return f"{path!r} is empty; a table has a header and one line per row."
     return f"{path!r} could not be read as CSV: {words.splitlines()[0].rstrip('.')}."
 
 
@@ -214,9 +217,9 @@ def other_separator(head: bytes, separator: str, encoding: str) -> str:
     return ""
 
 
-def check_separator(table: Any, path: str, csv: CsvFormat) -> None:
+def _check_separator(table: Any, path: str, csv: CsvFormat) -> None:
     """Refuse a table of one column whose name holds another separator."""
-    if file_format(path) == "csv" and table.num_columns == 1:
+    if table.num_columns == 1:
         hint = other_separator(table.column_names[0].encode(), csv.separator_for(path), "utf-8")
         if hint:
             raise ValueError(f"{path!r} has a single column, {shown(table.column_names[0])}{hint}.")

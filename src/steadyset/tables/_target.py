@@ -74,7 +74,7 @@ def choose_target(table: Any, name: str) -> Target:
     return Target(name, "text")
 
 
-def to_labels(table: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def target_labels(table: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the labels of every row, and which rows have one; the others hold a placeholder.
 
     Parameters

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,38 @@ from steadyset._base import whole_files
 from steadyset._base.optional import require
 from steadyset.tables._read import file_format
 
-_HEADER = 128  # bytes of the header of an .npy file, with room for any number of rows
+
+@dataclass(frozen=True)
+class SetOutput:
+    """Where label sets are written, and how."""
+
+    path: str  # - is standard output
+    form: str  # labels (joined, in one column), columns (one per label) or both
+    joiner: str  # what joins the labels of a set
+
+    @property
+    def kind(self) -> str:
+        """csv, parquet or npy."""
+        return output_format(self.path)
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """Refuse labels that could not be told apart once they are joined."""
+        inside = [label for label in labels if self.joiner in label]
+        if self.form != "columns" and inside:
+            raise ValueError(
+                f"joiner must be a text that no label holds; got {self.joiner!r}, which is in {inside[0]!r}."
+            )
+
+    def columns(self, mask: NDArray[np.bool_], labels: Sequence[str]) -> dict[str, Any]:
+        """Return the columns that say which labels are in the sets: `set` and `size`, `in_...`, or both."""
+        arrow = require("pyarrow", "data")
+        columns: dict[str, Any] = {}
+        if self.form != "columns":
+            columns["set"] = _joined(mask, labels, self.joiner)
+            columns["size"] = arrow.array(mask.sum(axis=1, dtype=np.int32))
+        if self.form != "labels":
+            columns |= {f"in_{label}": arrow.array(np.ascontiguousarray(mask[:, j])) for j, label in enumerate(labels)}
+        return columns
 
 
 class TableWriter:
@@ -47,29 +79,33 @@ class ArrayWriter:
 
     def __init__(self, path: Any) -> None:
         self._file = open(path, "wb")  # noqa: SIM115 - closed by close
-        self._file.write(b" " * _HEADER)
-        self._shape = (0, 0)
+        self._shape: tuple[int, int] | None = None
 
     def write(self, mask: NDArray[np.bool_]) -> None:
         """Append rows."""
+        if self._shape is None:
+            self._shape = (0, mask.shape[1])
+            self._write_header(self._shape)
         self._file.write(np.ascontiguousarray(mask).tobytes())
         self._shape = (self._shape[0] + len(mask), mask.shape[1])
 
     def close(self) -> None:
-        """Write the header."""
+        """Write the header again, now with the number of rows."""
         try:
-            text = f"{{'descr': '|b1', 'fortran_order': False, 'shape': {self._shape}, }}"
-            length = _HEADER - 10
             self._file.seek(0)
-            self._file.write(b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little"))
-            self._file.write(text.ljust(length - 1).encode("latin1") + b"\n")
+            self._write_header(self._shape or (0, 0))
         finally:
             self._file.close()
+
+    def _write_header(self, shape: tuple[int, int]) -> None:
+        # NumPy leaves room for the first axis to grow: the header has one length, whatever the number of rows.
+        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(bool)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
 
 
 @contextlib.contextmanager
 def open_writer(path: str) -> Iterator[Any]:
-    """Give a writer for the format that the name ends in, ``-`` for CSV to standard output; whole or not there."""
+    """Give a writer by the ending of the path, ``-`` being CSV to standard output; a file is whole or not there."""
     if path == "-":
         with _closing(TableWriter(_Unclosed(sys.stdout.buffer), "csv")) as writer:
             yield writer
@@ -134,7 +170,7 @@ class _Unclosed:
         return False
 
 
-def joined(mask: NDArray[np.bool_], labels: Sequence[str], joiner: str) -> Any:
+def _joined(mask: NDArray[np.bool_], labels: Sequence[str], joiner: str) -> Any:
     """Return each row's set as one text, a pyarrow dictionary array: few sets are distinct."""
     arrow = require("pyarrow", "data")
     width = 2 if mask.shape[1] <= 16 else -(-mask.shape[1] // 64) * 8
@@ -147,7 +183,7 @@ def joined(mask: NDArray[np.bool_], labels: Sequence[str], joiner: str) -> Any:
 
 
 def _distinct(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """Return the distinct rows, and for each row which of them it is."""
+    """Return the distinct rows, and the number of its distinct row for every row."""
     width = packed.shape[1]
     if width == 2:  # so few keys that counting them is faster than sorting
         keys = packed.view(np.uint16)[:, 0]
@@ -160,18 +196,6 @@ def _distinct(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[Any
     return distinct[:, None].view(np.uint8), codes
 
 
-def set_columns(mask: NDArray[np.bool_], labels: Sequence[str], form: str, joiner: str) -> dict[str, Any]:
-    """Return the columns of the output that say which labels are in the sets: `set` and `size`, `in_...`, or both."""
-    arrow = require("pyarrow", "data")
-    columns: dict[str, Any] = {}
-    if form != "columns":
-        columns["set"] = joined(mask, labels, joiner)
-        columns["size"] = arrow.array(mask.sum(axis=1, dtype=np.int32))
-    if form != "labels":
-        columns |= {f"in_{label}": arrow.array(np.ascontiguousarray(mask[:, j])) for j, label in enumerate(labels)}
-    return columns
-
-
 def as_table(columns: dict[str, Any], path: str) -> Any:
     """Return the columns as a table that the output's format can hold; CSV has no dictionaries."""
     arrow = require("pyarrow", "data")
@@ -180,10 +204,3 @@ def as_table(columns: dict[str, Any], path: str) -> Any:
     return arrow.table(
         {name: v.cast(arrow.string()) if plain and kinds.is_dictionary(v.type) else v for name, v in columns.items()}
     )
-
-
-def check_joiner(labels: Sequence[str], joiner: str, form: str) -> None:
-    """Refuse labels that could not be told apart once they are joined."""
-    inside = [label for label in labels if joiner in label]
-    if form != "columns" and inside:
-        raise ValueError(f"joiner must be a text that no label holds; got {joiner!r}, which is in {inside[0]!r}.")

@@ -1,6 +1,6 @@
-"""Real processes of the command line without the cost of importing it for each: one process that forks them.
+"""Real processes of the command line that do not import it anew: one process imports it and forks the others.
 
-Reads a line of JSON for each process to start, answers with its process id and then with its exit code.
+It reads one line of JSON per process to start, and answers with the process id and then with the exit code.
 """
 
 import json

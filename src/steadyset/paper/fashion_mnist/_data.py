@@ -1,6 +1,7 @@
 """Fashion-MNIST: from a folder, from the system's package, from the cache, or downloaded."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class Images:
     checked: bool
 
 
-def load(folder: str | os.PathLike[str] | None = None, *, checked: bool = True) -> Images:
+def load_images(folder: str | os.PathLike[str] | None = None, *, checked: bool = True) -> Images:
     """Return Fashion-MNIST.
 
     Parameters
@@ -113,7 +114,7 @@ def _read(folder: Path, source: str, checked: bool) -> Images:
     for images, labels, name in ((arrays[0], arrays[1], "train"), (arrays[2], arrays[3], "t10k")):
         if len(images) != len(labels) or len(labels) == 0:
             raise ValueError(
-                f"the {name} files must hold a label for each image; got {len(labels)} labels for {len(images)} images."
+                f"the {name} files must hold one label per image; got {len(labels)} labels for {len(images)} images."
             )
     if arrays[0].shape[1:] != arrays[2].shape[1:]:
         raise ValueError(
@@ -133,7 +134,8 @@ def _download(cache: Path) -> None:
                 fetched = pooch.retrieve(
                     _ADDRESS + name, known_hash=f"md5:{file.packed_md5}", fname=name, path=scratch, progressbar=False
                 )
-                os.replace(fetched, cache / name)
+                with whole_files.replacing(cache / name) as unfinished:
+                    shutil.copyfile(fetched, unfinished)
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(

@@ -17,8 +17,8 @@ from steadyset.paper import _output
 from steadyset.paper.fashion_mnist import _printed as printed
 from steadyset.paper.fashion_mnist import _results as results_of
 from steadyset.paper.fashion_mnist._claims import claims
-from steadyset.paper.fashion_mnist._data import CLASSES, Images, load
-from steadyset.paper.fashion_mnist._figures import figures
+from steadyset.paper.fashion_mnist._data import CLASSES, Images, load_images
+from steadyset.paper.fashion_mnist._figures import pictures
 from steadyset.paper.fashion_mnist._networks import INDEPENDENT, Predictions, Recipe, Sizes, train
 from steadyset.paper.fashion_mnist._page import page
 from steadyset.paper.fashion_mnist._run_folder import RunFolder, write_json, write_text
@@ -96,7 +96,7 @@ def reproduce(
     asked : Options, optional
         From :func:`options`; the small scale by default.
     images : Images, optional
-        The data; Fashion-MNIST as :func:`steadyset.paper._fashion_data.load` finds it where None.
+        The data; Fashion-MNIST as :func:`load_images` finds it where None.
     n_jobs : int or None, default=None
         Threads; None means all CPUs that this process may use.
     progress : callable, optional
@@ -109,7 +109,7 @@ def reproduce(
     """
     optional.require("matplotlib", "plot")  # now, not after an hour of training
     asked = asked or options()
-    images = images or load()
+    images = images or load_images()
     if not np.isin(images.y_test, images.y_train).all():
         raise ValueError("the test labels must be among the training labels; got others.")
     run = RunFolder(folder)
@@ -164,12 +164,12 @@ def _analyse(
     main, extended = results_of.main_table(found), results_of.extended_table(found)
     names = [CLASSES[k] if images.checked else str(k) for k in bags.classes]
     drawn: list[Path] = []
-    for name, figure, numbers in figures(found, images.X_test, names, limit):
-        drawn += _output.save(figure, numbers, folder, name)
+    for picture in pictures(found, images.X_test, names, limit):
+        drawn += _output.save(picture.figure, picture.numbers, folder, picture.name)
     results = {
         "main_table": main,
         "extended_table": extended,
-        "base_fits": results_of.base_spread(found),
+        "base_fits": results_of.base_over_seeds(found),
         "instability": results_of.instability(found),
         "promises": promised,
         "epsilon_tradeoff": results_of.tradeoff(found),

@@ -1,6 +1,6 @@
 """The Fashion-MNIST experiment as a Markdown page: our numbers beside the paper's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _NAMES = {
@@ -74,7 +74,7 @@ def page(results: Mapping[str, Any]) -> str:
         "is shared and a difference comes from training alone.",
         _differences(results["extended_table"]),
         "## The base model over its seeds",
-        _spread(results["base_fits"]),
+        _over_seeds(results["base_fits"]),
         "## Claims of the paper",
         _claims(results["claims"]),
         "## What is proved",
@@ -138,8 +138,12 @@ def _instability(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _extended(rows: Sequence[Mapping[str, Any]]) -> str:
+    return _metrics_table(rows, _beside)
+
+
+def _metrics_table(rows: Sequence[Mapping[str, Any]], cell: Callable[[Mapping[str, Any] | None], str]) -> str:
     header = ("rule", "algorithm", *_NAMES.values())
-    return _table(header, [(r["rule"], r["algorithm"], *(_beside(r[name]) for name in _NAMES)) for r in rows])
+    return _table(header, [(r["rule"], r["algorithm"], *(cell(r[name]) for name in _NAMES)) for r in rows])
 
 
 def _differences(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -147,11 +151,10 @@ def _differences(rows: Sequence[Mapping[str, Any]]) -> str:
         apart = None if found is None else found["difference_in_standard_errors"]
         return "–" if apart is None else f"{apart:+.1f}"
 
-    header = ("rule", "algorithm", *_NAMES.values())
-    return _table(header, [(r["rule"], r["algorithm"], *(cell(r[name]) for name in _NAMES)) for r in rows])
+    return _metrics_table(rows, cell)
 
 
-def _spread(spread: Mapping[str, Any]) -> str:
+def _over_seeds(fits: Mapping[str, Any]) -> str:
     def cell(found: Mapping[str, Any] | None) -> str:
         if found is None:
             return "–"
@@ -160,10 +163,10 @@ def _spread(spread: Mapping[str, Any]) -> str:
         return f"{found['mean']:.3f} ± {0 if deviation is None else deviation:.3f} / {paper}"
 
     intro = (
-        f"Mean ± standard deviation over {spread['n_fits']} fits that differ in their seed only / the paper's one fit."
+        f"Mean ± standard deviation over {fits['n_fits']} fits that differ in their seed only / the paper's one fit."
     )
     header = ("rule", *_NAMES.values())
-    rows = [(rule, *(cell(entry[name]) for name in _NAMES)) for rule, entry in spread["rules"].items()]
+    rows = [(rule, *(cell(entry[name]) for name in _NAMES)) for rule, entry in fits["rules"].items()]
     return intro + "\n\n" + _table(header, rows)
 
 

@@ -18,7 +18,7 @@ from steadyset.paper.fashion_mnist._networks import Predictions
 from steadyset.plot import compute_epsilon_tradeoff
 from steadyset.selection import NDC, SVBOP, Argmax, InflatedArgmax, MassThreshold, Rule, TopK
 
-#: So many test points, drawn at random, are certified.
+#: How many test points, drawn at random, are certified.
 CERTIFIED = 1000
 
 
@@ -46,9 +46,7 @@ class Findings:
     sampled: Mapping[tuple[str, str], StabilityAudit]  # by rule and algorithm, over the rows that were drawn
     independent: Mapping[str, StabilityAudit]  # by rule: base fits with a seed of their own
     complete: Mapping[str, StabilityAudit]  # by rule: subbagged, over all rows
-    equal: Mapping[
-        str, StabilityAudit
-    ]  # by rule: subbagged, the same number of bags in every model, over the drawn rows
+    equal: Mapping[str, StabilityAudit]  # by rule: subbagged, equally many bags in every model, over the drawn rows
     certificates: Certificates
 
 
@@ -90,7 +88,7 @@ def _refits(predictions: Predictions, models: NDArray[np.float64], rule: Rule, w
 
 
 def _some_points(predictions: BagPredictions) -> BagPredictions:
-    """Return the predictions at points drawn at random: Theorem 6 looks at every row for each."""
+    """Return the predictions at points drawn at random: Theorem 6 goes through all rows at every point."""
     if predictions.n_points <= CERTIFIED:
         return predictions
     chosen = np.sort(np.random.default_rng(0).choice(predictions.n_points, CERTIFIED, replace=False))
@@ -162,7 +160,7 @@ def compared(ours: tuple[float, float], theirs: tuple[float, float | None]) -> d
     }
 
 
-def base_spread(found: Findings) -> dict[str, Any]:
+def base_over_seeds(found: Findings) -> dict[str, Any]:
     """Return what the seed alone does to a base fit: mean and standard deviation over the fits."""
     table: dict[str, Any] = {"n_fits": len(found.base), "rules": {}}
     for rule, select in rules(found.epsilon).items():

@@ -12,7 +12,7 @@ _SECONDS_OF_READING = 5.0  # finished networks are read faster than this one aft
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[Callable[[str, float], None]]:
+def show_time_left(console: Console) -> Iterator[Callable[[str, float], None]]:
     """Give a function to call with (stage, share of the whole run that was finished)."""
     if not console.is_terminal:
         yield _Lines(console)
@@ -35,7 +35,7 @@ def shown(console: Console) -> Iterator[Callable[[str, float], None]]:
 
 
 class _Lines:
-    """A line at most once a minute; the time left is worked out from what this call has trained."""
+    """At most one line per minute; the time left is worked out from what this call has trained."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
