@@ -10,8 +10,7 @@ from steadyset._base import set_validation, validation
 from steadyset.audit import Certificates, StabilityAudit, audit_bags, certify
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
-from steadyset.metrics import Report as Table
-from steadyset.metrics import by_pair, mean_set_size, set_report
+from steadyset.metrics import ScoreTable, by_pair, mean_set_size, set_report
 from steadyset.reporting import _bound, _steps
 from steadyset.reporting._inputs import Inputs
 from steadyset.selection import (
@@ -45,7 +44,7 @@ class Evidence:
     last: NDArray[np.float64]
     steps: _steps.Steps
     rules: dict[str, Any]
-    scores: Table
+    scores: ScoreTable
     instability: dict[str, float | None]
     pairs: list[dict[str, Any]]
     guarantee: Guarantee | str
@@ -119,12 +118,12 @@ def rule_name(rule: Any) -> str:
     return name if isinstance(name, str) else repr(rule)
 
 
-def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -> Table:
+def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -> ScoreTable:
     masks = {name: rule(proba) if isinstance(rule, Rule) else rule for name, rule in rules.items()}
     if inputs.columns is not None:
         return set_report(inputs.columns, masks, proba)
     rows = tuple((name, mean_set_size(mask)) for name, mask in masks.items())
-    return Table(("rule", "size"), rows, ("", "lower"))
+    return ScoreTable(("rule", "size"), rows, ("", "lower"))
 
 
 def _instabilities(
