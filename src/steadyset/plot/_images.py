@@ -75,7 +75,7 @@ def plot_sets(
 
 
 def _caption(named: tuple[Any, ...], labels: list[Any], row: int, truth: Any) -> str:
-    """Return the labels, as many in a line as stay short, and the true label where it is missing."""
+    """Return the labels, as many per line as keep it short, and the true label where the set does not hold it."""
     lines: list[str] = []
     for label in map(str, named):
         if lines and len(lines[-1]) + len(label) < 14:
