@@ -34,7 +34,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     epochs : int, default=20
         Passes over the training rows.
     batch_size : int, default=32
-        Rows of one step.
+        Rows per step.
     learning_rate : float, default=0.01
         Learning rate of the first epoch.
     momentum : float, default=0.9

@@ -32,7 +32,7 @@ def plot_sets(
         True labels: column numbers, or any labels where `classes` names the columns. A set without its true label is
         marked with a cross and the true label.
     n_columns : int, default=5
-        Images in a row.
+        Images per row.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure where it is None.
 

@@ -15,7 +15,7 @@ const Guarantees = (() => {
     return value;
   }
 
-  // Rows in a bag, from that number or from a share of n; 0.29 of 100 rows are 29 rows.
+  // Rows per bag, from that number or from a share of n; 0.29 of 100 rows are 29 rows.
   function bagSize(size, isShare, n, resampling) {
     const sub = resampling === "subbagging";
     const most = sub ? n - 1 : LARGEST;
