@@ -1,4 +1,4 @@
-"""Lanes: model-steps a second against PyTorch (eager, vmap) and scikit-learn, and the paper's bags on one core."""
+"""Lanes: model-steps per second against PyTorch (eager, vmap) and scikit-learn, and the paper's bags on one core."""
 
 import gzip
 import os
@@ -39,7 +39,7 @@ def images(part: str) -> tuple[np.ndarray, np.ndarray]:
 
 @contextmanager
 def cores(count: int) -> Iterator[None]:
-    """Keep the process, and PyTorch's threads, on so many cores."""
+    """Keep the process, and PyTorch's threads, on that many cores."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(before)[-count:])
     torch.set_num_threads(count)
@@ -98,7 +98,7 @@ def vmapped(
 def torch_accuracies(
     x: np.ndarray, y: np.ndarray, test: np.ndarray, truth: np.ndarray, bags: np.ndarray, seed: int
 ) -> np.ndarray:
-    """Test accuracy of the paper's network trained by PyTorch (vmap) on each bag, by the paper's recipe."""
+    """Test accuracy of the paper's network trained by PyTorch (vmap) on each bag, with the paper's settings."""
     torch.set_num_threads(1)
     rows, points = (torch.from_numpy(a.astype(np.float32) / 127.5 - 1)[:, None] for a in (x, test))
     torch.manual_seed(seed)
@@ -160,10 +160,10 @@ def paper_network() -> list[Line]:
         Line("paper's network, batch 4: a model's step", step["ours"] * 1e6, unit="us"),
         Line("  eager PyTorch's", step["eager"] * 1e6, unit="us"),
         Line("  torch.func.vmap's with 32 models", step["vmap"] * 1e6, unit="us"),
-        Line("  model-steps a second over eager PyTorch, one core", step["eager"] / step["ours"], 20, at_least=True),
-        Line("  model-steps a second over vmap with 32 models", step["vmap"] / step["ours"], 8, at_least=True),
+        Line("  model-steps per second over eager PyTorch, one core", step["eager"] / step["ours"], 20, at_least=True),
+        Line("  model-steps per second over vmap with 32 models", step["vmap"] / step["ours"], 8, at_least=True),
         Line("  two cores over one", pair["1"] / pair["2"], 1.8, at_least=True),
-        Line(f"  share of the measured peak, {max(peaks) / 1e9:.0f} GFLOP/s a core", share * 100, unit="%"),
+        Line(f"  share of the measured peak, {max(peaks) / 1e9:.0f} GFLOP/s per core", share * 100, unit="%"),
     ]
 
 
@@ -206,7 +206,7 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
 
 
 def paper_bags(bag_size: int = 30_000, n_bags: int = 16) -> list[Line]:
-    """Bags by the paper's recipe: seconds on one core, and test accuracy beside PyTorch's on the same bags."""
+    """Bags with the paper's settings: seconds on one core, and test accuracy beside PyTorch's on the same bags."""
     x, y = images("train")
     test, truth = images("t10k")
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-// Instruction-set levels: which of them this CPU runs, and which one the hot units use.
+// Instruction-set levels: which of them this CPU runs, and which one the hot source files use.
 #pragma once
 #include <string>
 #include <vector>

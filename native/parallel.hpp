@@ -16,7 +16,7 @@ void split(int64_t n, int threads, int64_t multiple, Work work) {
   while (n - first > share) {
     try {
       helpers.emplace_back(work, first, first + share);
-    } catch (...) {  // no thread to be had: the caller does the rest
+    } catch (...) {  // no further thread can be started: the caller does the rest
       break;
     }
     first += share;

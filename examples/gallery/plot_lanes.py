@@ -2,8 +2,8 @@
 Networks or trees
 =================
 
-Bagging a network is slow one at a time. ``steadyset.lanes`` trains many small networks side by side in the vectors
-of the CPU. Here are 64 convolutional networks on 64 bags of digits, beside 64 trees.
+Bagging networks is slow when they are trained one at a time. ``steadyset.lanes`` trains many small networks side
+by side in the vectors of the CPU. Here are 64 convolutional networks on 64 bags of digits, beside 64 trees.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
-// What the bindings and the hot units of the audit share: plain data only.
+// What the bindings and unit.cpp of the audit share: plain data only.
 #pragma once
 #include <cstdint>
 
 namespace steadyset {
 
-constexpr int kPatternBags = 16;  // bags in a pattern: BLOCK of predictions.py, the unit in which means are summed
+constexpr int kPatternBags = 16;  // bags in a pattern: BLOCK of bags/_predictions.py, in which means are summed
 
 // Predictions of some columns, (n_bags, stride) float32 or float64.
 struct BagValues {
@@ -13,8 +13,8 @@ struct BagValues {
   int64_t n_bags, stride;
 };
 
-// Which bags stand for each unit that is left out: (ceil(n_bags / 16), n_units) patterns, bit b of block k for bag
-// 16 k + b, and how many bags that is.
+// Which bags stand for each unit, which is what is left out at a time: a row, or a group of rows.
+// (ceil(n_bags / 16), n_units) patterns, bit b of block k for bag 16 k + b, and how many bags that is.
 struct TakenBags {
   const uint16_t* patterns;
   const double* counts;

@@ -194,7 +194,7 @@ Problem audit_range(const Task& t, int64_t first, int64_t last) {
 }
 
 // Runs work(first, last) over n things, a few at a time, without the GIL; throws when it cannot be done. Points differ in
-// what they cost, so that each thread takes the next few when it is done with the last.
+// what they cost, so each thread takes the next few when it is done with the last ones.
 template <class Work> void over(int64_t n, int threads, int64_t few, Work work) {
   std::atomic<Problem> worst{Problem::none};
   std::atomic<int64_t> next{0};

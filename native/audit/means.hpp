@@ -1,6 +1,6 @@
 // Means over the bags of each unit, in the order of sum_bags: within a block of 16 bags ascending, then block after
 // block. The sum over the first eight bags of a block has only 256 values, so that it is looked up.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 typedef double Eight __attribute__((vector_size(64)));
 constexpr int kHalf = kPatternBags / 2;

@@ -1,7 +1,7 @@
 // Nearly all pairs of a point and a unit, decided in fixed point. Predictions are rounded to whole multiples of 2^-q and
 // summed as integers, so that the order of summing is irrelevant and a mean is off by at most 2^-(q+1). The sum over
 // eight bags has only 256 values, which are looked up. Pairs that this error could turn are left to exact arithmetic.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 typedef int32_t Sixteen __attribute__((vector_size(64)));
 typedef int32_t EightInts __attribute__((vector_size(32)));

@@ -1,5 +1,5 @@
 // Which points no unit can disturb, and how far the bags spread.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 // Whether the mean of the `least` smallest of n differences exceeds the bound. It is the largest over t of
 // t - sum (t - d)_+ / least, so that any t proves it; the search for t stops as soon as either answer is certain.

@@ -1,4 +1,4 @@
-// What the bindings and the hot units of bags share: plain data only.
+// What the bindings and unit.cpp of bags share: plain data only.
 #pragma once
 #include <cstdint>
 

@@ -61,7 +61,7 @@ void forward_row(const ConvShape& c, const float* w, const float* bias, const Ve
   for (; col < c.out_width; ++col) forward_tile<kOut, 1>(c, w, bias, x + col, y + col, relu);
 }
 
-// How many of the remaining channels to take together, at most kConvBlock: as few loads a multiply-add as the registers allow.
+// How many of the remaining channels to take together, at most kConvBlock: as few loads per multiply-add as the registers allow.
 LANES_INLINE int forward_channels(const ConvShape& c, int left) {
   if (kRegisters == 32 && c.out_channels % 3 == 0 && c.out_width >= 8) return 3;
   if (kRegisters == 32 && left >= 4) return 4;

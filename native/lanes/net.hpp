@@ -1,4 +1,5 @@
-// What the cold side of the lanes trainer hands to its hot unit: plain data, and the table of entry points.
+// What the cold side of the lanes trainer hands to its hot source file, unit.cpp: plain data, and the table of entry
+// points.
 //
 // Four models train together. A vector holds kModels models times as many samples as the register has room for,
 // lane = sample * kModels + model; weights hold kModels floats each and are broadcast over the samples.
@@ -81,12 +82,12 @@ struct Batch {
   const int64_t* rows;
   const int32_t* labels;
   const float* shares;         // 1 / rows of the model's batch, or 0 where a lane holds no sample
-  const uint64_t* mask_keys;   // dropout, a key a lane; null: the masks in memory stand as they are
+  const uint64_t* mask_keys;   // dropout, one key per lane; null: the masks in memory stand as they are
 };
 
 struct HotUnit {
   int lanes;
-  // Loads the batch, runs forward and backward and updates the weights; losses gets one sum of weighted losses a model.
+  // Loads the batch, runs forward and backward and updates the weights; losses gets one sum of weighted losses per model.
   void (*step)(const Net&, const Memory&, const Batch&, const Update&, float* losses);
   // Loads the batch and runs forward without dropout; logits[vector][class][lane].
   void (*logits)(const Net&, const Memory&, const Batch&, float* logits);

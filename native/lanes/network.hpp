@@ -1,4 +1,4 @@
-// A network as the hot unit wants it: tensors, fused operations, and where each parameter is stored.
+// A network as unit.cpp wants it: tensors, fused operations, and where each parameter is stored.
 #pragma once
 #include <string>
 #include <vector>

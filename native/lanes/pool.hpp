@@ -37,7 +37,7 @@ void max_pool(const PoolShape& p, const Vec* x, Vec* y, Ints* winners) {
   else max_pool_plane<0>(p, x, y, winners);
 }
 
-// Spreads dy over the windows of one channel; with relu only where the maximum was positive. y and dy share a layout.
+// Sends dy back through the windows of one channel; with relu only where the maximum was positive. y and dy share a layout.
 template <int kSide>
 LANES_INLINE void max_unpool_plane(const PoolShape& p, const Vec* y, const Vec* dy, const Ints* winners, Vec* dx, bool relu) {
   const int side = kSide ? kSide : p.side;

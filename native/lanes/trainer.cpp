@@ -45,7 +45,7 @@ class Aligned {
   float* data_;
 };
 
-// All that the hot unit works on, for batches of up to `vectors` sample vectors: arrays of one block.
+// All that unit.cpp works on, for batches of up to `vectors` sample vectors: arrays of one block.
 struct Workspace {
   Workspace(const Network& network, int64_t vectors, int lanes, bool training, bool adam) : net(network.net()) {
     const int64_t parameters = net.n_parameters * kModels, values = vectors * net.arena * lanes;

@@ -1,4 +1,4 @@
-// Trains and runs four models at a time with the hot unit; knows arrays and seeds, nothing of Python.
+// Trains and runs four models at a time with unit.cpp; knows arrays and seeds, nothing of Python.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ struct Recipe {
 };
 
 // One bag. The optional parts replace what the seed would give: weights to start from, the order of the rows
-// (positions in the bag, epoch after epoch), dropout masks (one byte a row seen and dropout feature).
+// (positions in the bag, epoch after epoch), dropout masks (one byte per row seen and dropout feature).
 struct Bag {
   const int64_t* rows;
   int64_t n_rows;

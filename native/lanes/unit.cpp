@@ -1,4 +1,4 @@
-// The hot unit of the lanes trainer: one step of four models, forward, backward and update.
+// The hot source file of the lanes trainer: one step of four models, forward, backward and update.
 #include "lanes/conv.hpp"
 #include "lanes/dense.hpp"
 #include "lanes/load.hpp"

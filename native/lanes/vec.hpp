@@ -1,4 +1,4 @@
-// Vectors of the native width, four models by as many samples as fit. Included by the hot unit alone.
+// Vectors of the native width, four models by as many samples as fit. Included by unit.cpp alone.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -46,7 +46,7 @@ LANES_INLINE Vec spread(const float* four) {
 #endif
 }
 
-// A block of weights, each spread over the samples. Broadcasts keep the load ports busy and shuffles the arithmetic ones;
+// A block of weights, each broadcast to all samples. Broadcasts keep the load ports busy and shuffles the arithmetic ones;
 // where a weight is used only once, loads are the limit, so half of the block is made in each way.
 LANES_INLINE void spread_block(const float* weights, Vec (&out)[kOutputBlock]) {
 #if defined(__AVX512F__)
@@ -73,7 +73,7 @@ LANES_INLINE Vec once(Vec value) {
 
 LANES_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 
-// Sum over the samples of a vector: one value a model.
+// Sum over the samples of a vector: one value per model.
 LANES_INLINE Quad over_samples(const Vec* value) {
   const Quad* part = reinterpret_cast<const Quad*>(value);
   Quad sum = part[0];

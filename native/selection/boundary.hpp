@@ -1,5 +1,5 @@
 // Thresholds: every rule ends as "all entries >= threshold", so that membership is monotone in the score, to the bit.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 constexpr double kInvSqrt2 = 0.70710678118654752440;
 constexpr double kOutward = 8 * 2.220446049250313e-16;  // sets are rounded outward: any superset keeps compatibility
@@ -24,7 +24,7 @@ inline double smallest_difference(double bound, double epsilon) {
 }
 
 // The smallest entry w with w - max >= difference. Neighbouring numbers subtract exactly (Sterbenz), so that a large
-// offset costs nothing; where they do not, one unit is far below epsilon's own rounding.
+// offset costs nothing; where they do not, one step between numbers is far below epsilon's own rounding.
 template <class T> inline T threshold_at(T max, double difference) {
   double m = max;
   T t = static_cast<T>(m + difference);

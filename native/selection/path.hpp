@@ -1,5 +1,5 @@
 // The epsilon-path: the epsilon beyond which each label enters the inflated argmax.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 struct Ranked {
   double w;

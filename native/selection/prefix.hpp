@@ -1,5 +1,5 @@
 // Rules that take a prefix of the labels in descending order: top-k, mass threshold, NDC and SVBOP.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 // The entries of a row in descending order, sorted piece by piece and only as far as they are asked for.
 struct Descending {

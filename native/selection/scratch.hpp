@@ -1,6 +1,6 @@
 // A growing buffer that a thread keeps while it works, and sorting inside it.
 // Every loop is bounded by the buffer's own length: an input that another thread changes meanwhile cannot lead out of it.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 struct Scratch {
   double* values = nullptr;

@@ -1,5 +1,5 @@
 // The epsilon-path for short rows, eight rows at a time.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 constexpr int kPathBlock = 8;
 using Eight = Vec<double>::type;

@@ -1,5 +1,5 @@
 // Margin thresholds for short rows, sixteen rows at a time: a row of ten labels cannot fill a register by itself.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 constexpr int kBlock = 16;
 constexpr int64_t kShort = 48;
@@ -40,7 +40,8 @@ inline bool margin_block(const T* p, int64_t n, double difference, T* max, T* th
   block_max(p, n, max);
   for (int r = 0; r < kBlock; ++r) threshold[r] = difference == 0 ? max[r] : threshold_at(max[r], difference);
 
-  // Each row's threshold spread over its entries; what a row's last store writes too far the next row overwrites.
+  // Each row's threshold, repeated for each of its entries. Whole vectors are stored, so that the last one of a row runs
+  // into the next row, which then overwrites it.
   alignas(64) T spread[kBlock * kShort + V::lanes];
   for (int r = 0; r < kBlock; ++r) {
     Reals t = threshold[r] - Reals{};

@@ -1,5 +1,5 @@
 // Vectors of one width for every instruction set, so that every level gives the same bits.
-// Included inside the unit's anonymous namespace.
+// Included inside the anonymous namespace of unit.cpp.
 
 template <class T> struct Vec;
 template <> struct Vec<float> {

@@ -96,26 +96,26 @@ pickle.dump(results, open(sys.argv[2], "wb"))
 
 def test_on_an_emulated_cpu_without_avx(tmp_path):
     """A network trained there has the bits of the baseline here, and is close to what this CPU's best level gives."""
-    from steadyset.lanes._architecture import plan
-    from steadyset.lanes._settings import recipe
+    from steadyset.lanes._architecture import architecture
+    from steadyset.lanes._settings import settings_of
 
     emulator = shutil.which("qemu-x86_64")
     if emulator is None and not os.environ.get("STEADYSET_REQUIRE_QEMU"):
         pytest.skip("qemu-x86_64 is not installed (Debian's qemu-user)")
-    planned, data = plan(LAYERS, (8, 8), 10), (IMAGES, Y[:400].astype(np.int32), bags(3), [0, 1, 2])
+    built, data = architecture(LAYERS, (8, 8), 10), (IMAGES, Y[:400].astype(np.int32), bags(3), [0, 1, 2])
     learners = [net(learning_rate=0.001, optimizer=name, scale="minus_one_one") for name in ("sgd", "adam")]
-    tasks = [(*data, recipe(learner, True)) for learner in learners]
+    tasks = [(*data, settings_of(learner, True).native()) for learner in learners]
     source, target = tmp_path / "tasks", tmp_path / "weights"
-    source.write_bytes(pickle.dumps((planned.input_shape, list(planned.specs), tasks)))
+    source.write_bytes(pickle.dumps((built.input_shape, [tuple(spec) for spec in built.specs], tasks)))
     command = [emulator, "-cpu", "Nehalem", sys.executable, "-c", ON_ANOTHER_CPU, source, target]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    start, before = planned.network().initial(0)[0], _native.isa()
+    start, before = built.network().initial(0)[0], _native.isa()
     for task, there in zip(tasks, pickle.loads(target.read_bytes()), strict=True):
         assert np.abs(there[0] - start).max() > 1e-2 * np.abs(start).max(), "training must have moved the weights"
         for level in _native.isa_levels():
             _native.use_isa(level)
-            here = planned.network().train(*task, _native.LanesWatch())["parameters"]
+            here = built.network().train(*task, _native.LanesWatch())["parameters"]
             _native.use_isa(before)
             assert np.abs(there - here).max() <= (0 if level == "baseline" else 1e-4 * np.abs(here).max())
 
@@ -209,6 +209,23 @@ def test_damaged_files_are_refused_with_a_sentence(tmp_path):
     safetensors.save_file({"a": np.zeros(3, np.float32)}, file)
     with pytest.raises(ValueError, match="folder must hold a group that steadyset saved"):
         LaneGroup.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "call"),
+    [
+        ("safetensors", "persist", lambda fitted, folder: fitted.save(folder)),
+        ("safetensors", "persist", lambda fitted, folder: NetClassifier.load(folder)),
+        ("torch", "torch", lambda fitted, folder: fitted.to_torch()),
+    ],
+)
+def test_what_is_not_installed_is_named(monkeypatch, tmp_path, module, extra, call):
+    fitted = net().fit(IMAGES[:40], Y[:40])
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, f"{module}.numpy", raising=False)
+    with pytest.raises(ImportError) as error:
+        call(fitted, tmp_path)
+    assert str(error.value) == f"{module} is needed here; install it with `pip install steadyset[{extra}]`."
 
 
 def test_groups_and_members_pickle():

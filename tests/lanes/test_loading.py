@@ -6,7 +6,7 @@ from scipy.special import softmax
 
 from steadyset import _native
 from steadyset.lanes import Conv2d, Flatten, Linear, NetClassifier
-from steadyset.lanes._architecture import plan
+from steadyset.lanes._architecture import architecture
 
 WIDTHS = [1, 2, 7, 15, 16, 17, 28, 31, 32, 33, 50]
 
@@ -20,7 +20,7 @@ def images(height, width, n=21):
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_every_feature_reaches_its_weight(isa, width, dtype):
     x, _ = images(3, width)
-    network = plan([Flatten(), Linear()], (2, 3, width), 4).network()
+    network = architecture([Flatten(), Linear()], (2, 3, width), 4).network()
     parameters = np.random.default_rng(0).normal(size=(1, network.n_parameters)).astype(np.float32)
     weights, bias = parameters[0, :-4].reshape(4, -1).astype(float), parameters[0, -4:]
     out = np.empty((1, len(x), 4))

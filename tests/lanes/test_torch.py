@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 from steadyset import _native
 from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU, Tanh, lenet5
-from steadyset.lanes._architecture import plan
+from steadyset.lanes._architecture import architecture
 from steadyset.lanes._torch import sequential
 
 torch = pytest.importorskip("torch")
@@ -65,20 +65,20 @@ class Pair:
             if shape == (28, 28):
                 self.x, self.y = digits(rng.permutation(1797)[:n])
         self.layers, self.batch_size, self.epochs = tuple(layers), batch_size, epochs
-        self.plan = plan(layers, shape, n_classes)
-        self.network = self.plan.network()
+        self.architecture = architecture(layers, shape, n_classes)
+        self.network = self.architecture.network()
         self.start = self.network.initial(seed)
         self.order = np.concatenate([rng.permutation(n) for _ in range(epochs)]).astype(np.int64)
         settings = {"learning_rate": 0.0, "momentum": 0.0, **settings}
         net = NetClassifier(layers, epochs=epochs, batch_size=batch_size, scale=None, **settings)
-        from steadyset.lanes._settings import recipe
+        from steadyset.lanes._settings import settings_of
 
-        self.recipe = recipe(net, False)
+        self.settings = settings_of(net, False).native()
 
     def ours(self, masks=()):
         rows = [np.arange(len(self.x))]
         return self.network.train(
-            self.x, self.y, rows, [0], self.recipe, _native.LanesWatch(), self.start, [self.order], list(masks)
+            self.x, self.y, rows, [0], self.settings, _native.LanesWatch(), self.start, [self.order], list(masks)
         )
 
     def probabilities(self, parameters):
@@ -87,10 +87,10 @@ class Pair:
         return out[0]
 
     def module(self, parameters):
-        return sequential(self.layers, self.plan.parameters, parameters[0]).train()
+        return sequential(self.layers, self.architecture.parameters, parameters[0]).train()
 
     def inputs(self, rows):
-        shape = self.plan.input_shape if self.x.ndim > 2 else self.x.shape[1:]
+        shape = self.architecture.input_shape if self.x.ndim > 2 else self.x.shape[1:]
         return torch.from_numpy(self.x[rows].reshape(-1, *shape)), torch.from_numpy(self.y[rows]).long()
 
     def batches(self):
@@ -277,9 +277,9 @@ def test_to_torch_gives_the_same_network(name):
 
 
 def test_initial_weights_follow_pytorch_defaults():
-    network = plan(lenet5(), (28, 28), 10).network()
+    network = architecture(lenet5(), (28, 28), 10).network()
     drawn = np.concatenate([network.initial(seed) for seed in range(200)])
-    module = sequential(tuple(lenet5()), plan(lenet5(), (28, 28), 10).parameters, drawn[0])
+    module = sequential(tuple(lenet5()), architecture(lenet5(), (28, 28), 10).parameters, drawn[0])
     at = 0
     for ours in module.state_dict().values():
         part = drawn[:, at : at + ours.numel()]

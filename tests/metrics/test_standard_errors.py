@@ -90,3 +90,13 @@ def test_the_papers_standard_errors_come_out_as_printed(inflation, printed):
     proba = np.tile([0.6, 0.4], (n, 1))
     found = metrics.superfluous_inflation(y, sets, proba, standard_error="paper")
     assert (round(found, 3), round(found.standard_error, 3)) == (inflation, printed)
+
+
+def test_a_ratio_of_sums_is_the_one_behind_superfluous_inflation(points):
+    y, sets, proba, weights = points
+    expected = metrics.superfluous_inflation(y, sets, proba, sample_weight=weights)
+    found = metrics.Estimate.of_ratio(*terms("inflation", y, sets, proba), sample_weight=weights)
+    assert (found, found.standard_error) == (expected, expected.standard_error)
+    assert math.isnan(metrics.Estimate.of_ratio([0.0, 0.0], [0, 0]))
+    with pytest.raises(ValueError, match="denominator must"):
+        metrics.Estimate.of_ratio([1, 2], [1, 2, 3])

@@ -492,11 +492,6 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             .add(estimator=self._learner(), method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         )
 
-    @property
-    def rule_(self) -> Any:
-        """The rule in use: `rule`, or the inflated argmax at `epsilon`."""
-        return self._rule()
-
     def _learner(self) -> Any:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 

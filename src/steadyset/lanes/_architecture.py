@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from steadyset import _native
 from steadyset._base.validation import real_number, shown, whole_number
@@ -22,16 +22,33 @@ _KINDS = {
 DEFAULT_LAYERS: tuple[Layer, ...] = (Linear(64), ReLU(), Linear())
 _LARGEST = 2**31 - 1
 
-#: (kind, size, kernel height, kernel width, padding, rate), as native/lanes/network.hpp reads it.
-Spec = tuple[str, int, int, int, int, float]
+
+class LayerSpec(NamedTuple):
+    """One layer as native/lanes/network.hpp reads it; `size` is its outputs, or the side of its pooling windows."""
+
+    kind: str
+    size: int = 0
+    kernel_height: int = 0
+    kernel_width: int = 0
+    padding: int = 0
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A network that fits: what the native code needs, and the name and shape of each parameter in PyTorch's order."""
+class _FittedLayer:
+    """A layer for its input: its spec, the shapes of its parameters (weight, bias) and the shape of its output."""
+
+    spec: LayerSpec
+    parameters: tuple[tuple[int, ...], ...]
+    output: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Layers that fit together and their input, and the name and shape of each parameter in PyTorch's order."""
 
     input_shape: tuple[int, int, int]
-    specs: tuple[Spec, ...]
+    specs: tuple[LayerSpec, ...]
     parameters: tuple[tuple[str, tuple[int, ...]], ...]
 
     def network(self) -> _native.LanesNetwork:
@@ -56,27 +73,25 @@ def checked_layers(layers: Any) -> tuple[Layer, ...]:
     return result
 
 
-def plan(layers: Any, row_shape: tuple[int, ...], n_classes: int) -> Plan:
-    """Return the plan of a network for rows of this shape: (features,), (H, W) or (C, H, W)."""
+def architecture(layers: Any, row_shape: tuple[int, ...], n_classes: int) -> Architecture:
+    """Return the network of these layers for rows of this shape: (features,), (H, W) or (C, H, W)."""
     chain = checked_layers(layers)
     shape = (1, *row_shape) if len(row_shape) == 2 else tuple(row_shape)
     input_shape = (shape[0], 1, 1) if len(shape) == 1 else (shape[0], shape[1], shape[2])
-    specs: list[Spec] = []
+    specs: list[LayerSpec] = []
     parameters: list[tuple[str, tuple[int, ...]]] = []
     for i, layer in enumerate(chain):
-        spec, new, out = _fit(layer, f"layers[{i}]", shape, n_classes if i == len(chain) - 1 else None)
-        if math.prod(out) > _LARGEST or sum(math.prod(s) for s in new) > _LARGEST:
+        fitted = _fit(layer, f"layers[{i}]", shape, n_classes if i == len(chain) - 1 else None)
+        if math.prod(fitted.output) > _LARGEST or sum(map(math.prod, fitted.parameters)) > _LARGEST:
             raise ValueError(f"layers[{i}] must have fewer than 2^31 values and parameters; got {shown(layer)}.")
-        specs.append(spec)
-        parameters += [(f"{i}.{name}", s) for name, s in zip(("weight", "bias"), new, strict=False)]
-        shape = out
-    return Plan(input_shape, tuple(specs), tuple(parameters))
+        specs.append(fitted.spec)
+        parameters += [(f"{i}.{name}", s) for name, s in zip(("weight", "bias"), fitted.parameters, strict=False)]
+        shape = fitted.output
+    return Architecture(input_shape, tuple(specs), tuple(parameters))
 
 
-def _fit(
-    layer: Layer, name: str, shape: tuple[int, ...], n_classes: int | None
-) -> tuple[Spec, list[tuple[int, ...]], tuple[int, ...]]:
-    """Return the layer's spec, the shapes of its parameters and of its output."""
+def _fit(layer: Layer, name: str, shape: tuple[int, ...], n_classes: int | None) -> _FittedLayer:
+    """Fit a layer to inputs of this shape; `n_classes` is given for the last layer alone."""
     kind = _KINDS[type(layer)]
     if isinstance(layer, Linear):
         outputs = _outputs(layer, name, n_classes)
@@ -84,7 +99,7 @@ def _fit(
             raise ValueError(
                 f"{name} must come after Flatten(), because it takes flat rows; got rows of shape {shape}."
             )
-        return (kind, outputs, 0, 0, 0, 0.0), [(outputs, shape[0]), (outputs,)], (outputs,)
+        return _FittedLayer(LayerSpec(kind, outputs), ((outputs, shape[0]), (outputs,)), (outputs,))
     if isinstance(layer, Conv2d):
         return _fit_conv(layer, name, _image(shape, name, layer))
     if isinstance(layer, MaxPool2d | AvgPool2d):
@@ -95,19 +110,17 @@ def _fit(
                 f"kernel_size of {name} must be at most {min(height, width)}, the smaller side of its "
                 f"{height} x {width} input; got {side}."
             )
-        return (kind, side, 0, 0, 0, 0.0), [], (channels, height // side, width // side)
+        return _FittedLayer(LayerSpec(kind, side), (), (channels, height // side, width // side))
     if isinstance(layer, Dropout):
         rate = real_number(layer.p, f"p of {name}", "a number that is at least 0 and below 1")
         if not 0 <= rate < 1:
             raise ValueError(f"p of {name} must be a number that is at least 0 and below 1; got {shown(layer.p)}.")
-        return (kind, 0, 0, 0, 0, rate), [], shape
+        return _FittedLayer(LayerSpec(kind, rate=rate), (), shape)
     out = (math.prod(shape),) if isinstance(layer, Flatten) else shape
-    return (kind, 0, 0, 0, 0, 0.0), [], out
+    return _FittedLayer(LayerSpec(kind), (), out)
 
 
-def _fit_conv(
-    layer: Conv2d, name: str, shape: tuple[int, int, int]
-) -> tuple[Spec, list[tuple[int, ...]], tuple[int, ...]]:
+def _fit_conv(layer: Conv2d, name: str, shape: tuple[int, int, int]) -> _FittedLayer:
     channels, height, width = shape
     outputs = _count(layer.out_channels, f"out_channels of {name}")
     sides = layer.kernel_size if isinstance(layer.kernel_size, tuple | list) else (layer.kernel_size, layer.kernel_size)
@@ -123,7 +136,8 @@ def _fit_conv(
             f"got {tall} x {wide}."
         )
     out = (outputs, height + 2 * padding - tall + 1, width + 2 * padding - wide + 1)
-    return ("conv", outputs, tall, wide, padding, 0.0), [(outputs, channels, tall, wide), (outputs,)], out
+    spec = LayerSpec("conv", outputs, tall, wide, padding)
+    return _FittedLayer(spec, ((outputs, channels, tall, wide), (outputs,)), out)
 
 
 def _image(shape: tuple[int, ...], name: str, layer: Layer) -> tuple[int, int, int]:

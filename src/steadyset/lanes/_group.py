@@ -1,4 +1,4 @@
-"""A group of trained bags: the unit of training, prediction and saving."""
+"""A group of bags that were trained together, and predict and are saved together."""
 
 import json
 import os
@@ -74,7 +74,7 @@ class LaneGroup:
         """
         x = self._prototype._points(X)
         net = self._prototype
-        return predict_many(net._plan().network(), self._trained, x, net._affine(x), n_jobs)
+        return predict_many(net._architecture().network(), self._trained, x, net._affine(x), n_jobs)
 
     def members(self) -> list["NetClassifier"]:
         """Return each bag's network as a fitted classifier of its own.
@@ -132,7 +132,7 @@ class LaneGroup:
 
         about, tensors = read(Path(folder) / _FILE)
         prototype = _prototype_of(about)
-        names = [name for name, _ in prototype._plan().parameters]
+        names = [name for name, _ in prototype._architecture().parameters]
         bags = len(about["numbers"])
         try:
             parameters = np.concatenate([tensors[name].reshape(bags, -1) for name in names], axis=1)
@@ -166,7 +166,7 @@ class LaneGroup:
 def _named(net: "NetClassifier", parameters: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
     named = {}
     at = 0
-    for name, shape in net._plan().parameters:
+    for name, shape in net._architecture().parameters:
         size = int(np.prod(shape))
         named[name] = parameters[:, at : at + size].reshape(-1, *shape)
         at += size

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from steadyset._base.sklearn_doors import check_sample_weight
 from steadyset._base.validation import shown
 from steadyset.lanes import _settings
-from steadyset.lanes._architecture import Plan, checked_layers, plan
+from steadyset.lanes._architecture import Architecture, architecture, checked_layers
 from steadyset.lanes._group import LaneGroup
 from steadyset.lanes._layers import Layer
-from steadyset.lanes._trainer import Progress, Trained, predict_many, train_groups
+from steadyset.lanes._trainer import Progress, Trained, TrainingData, predict_many, train_groups
 
 
 class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -35,7 +35,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     epochs : int, default=20
         Passes over the training rows.
     batch_size : int, default=32
-        Rows of one step.
+        Rows per step.
     learning_rate : float, default=0.01
         Learning rate of the first epoch.
     momentum : float, default=0.9
@@ -179,8 +179,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         prototype = clone(self)
         x, labels = prototype._learn_shapes(X, y, classes)
-        recipe = _settings.recipe(prototype, x.dtype == np.uint8)
-        network = prototype._plan().network()
+        settings = _settings.settings_of(prototype, x.dtype == np.uint8)
+        network = prototype._architecture().network()
         weights = (
             None
             if sample_weight is None
@@ -190,9 +190,10 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(bags) != len(checked):
             raise ValueError(f"seeds must hold one seed for each of the {len(bags)} bags; got {len(checked)}.")
         rows = [np.arange(len(x))] if len(checked) == 1 and isinstance(bags[0], slice) else bags
+        data = TrainingData(x, labels, weights, rows, checked)
 
         def groups() -> Iterator[LaneGroup]:
-            for numbers, trained in train_groups(network, x, labels, rows, checked, recipe, n_jobs, progress, weights):
+            for numbers, trained in train_groups(network, data, settings, n_jobs, progress):
                 yield LaneGroup(prototype, numbers, [checked[b] for b in numbers], trained)
 
         return groups()
@@ -211,7 +212,9 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         x = self._points(X)
-        proba: NDArray[np.float64] = predict_many(self._plan().network(), self._trained(), x, self._affine(x))[0]
+        proba: NDArray[np.float64] = predict_many(self._architecture().network(), self._trained(), x, self._affine(x))[
+            0
+        ]
         return proba
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -248,7 +251,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         flat = x.reshape(len(x), -1).astype(np.float32) * np.float32(a) + np.float32(b)
         if self._center is not None:
             flat = (flat - self._center) * self._deviation
-        shape = self._plan().input_shape if len(self.input_shape_) > 1 else self.input_shape_
+        shape = self._architecture().input_shape if len(self.input_shape_) > 1 else self.input_shape_
         return flat.reshape(len(x), *shape)
 
     def to_torch(self) -> Any:
@@ -263,7 +266,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         from steadyset.lanes._torch import sequential
 
-        return sequential(checked_layers(self.layers), self._plan().parameters, self.parameters_)
+        return sequential(checked_layers(self.layers), self._architecture().parameters, self.parameters_)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted network to `folder` as safetensors.
@@ -324,8 +327,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return x
 
-    def _plan(self) -> Plan:
-        return plan(self.layers, self.input_shape_, len(self.classes_))
+    def _architecture(self) -> Architecture:
+        return architecture(self.layers, self.input_shape_, len(self.classes_))
 
     def _affine(self, x: NDArray[Any]) -> tuple[float, float]:
         return _settings.affine(self.scale, x.dtype == np.uint8)

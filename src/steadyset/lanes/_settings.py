@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,30 @@ from steadyset._base.validation import real_number, shown, whole_number
 SCALES = (None, "minus_one_one", "standard")
 
 
-def recipe(net: Any, is_uint8: bool) -> dict[str, Any]:
-    """Return the native recipe of an estimator for data of this kind."""
+@dataclass(frozen=True)
+class Settings:
+    """Everything but layers, rows and seeds that decides how a network is trained, under the native code's names."""
+
+    batch_size: int
+    rates: list[float]  # the learning rate of each epoch
+    optimizer: str
+    momentum: float
+    weight_decay: float
+    nesterov: bool
+    standard: bool  # whether each bag's own statistics scale its features, instead of scale and shift
+    scale: float
+    shift: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    def native(self) -> dict[str, Any]:
+        """Return the settings as the native trainer takes them."""
+        return asdict(self)
+
+
+def settings_of(net: Any, is_uint8: bool) -> Settings:
+    """Return the settings of an estimator, checked, for data of this kind."""
     epochs = count(net.epochs, "epochs")
     if net.optimizer not in ("sgd", "adam"):
         raise ValueError(f'optimizer must be "sgd" or "adam"; got {shown(net.optimizer)}.')
@@ -25,20 +48,17 @@ def recipe(net: Any, is_uint8: bool) -> dict[str, Any]:
         )
     rate = _number(net.learning_rate, "learning_rate")
     scale, shift = affine(net.scale, is_uint8)
-    return {
-        "batch_size": count(net.batch_size, "batch_size"),
-        "rates": [rate * factor for factor in factors(net.schedule, epochs)],
-        "optimizer": net.optimizer,
-        "momentum": momentum,
-        "weight_decay": _number(net.weight_decay, "weight_decay"),
-        "nesterov": bool(net.nesterov),
-        "beta1": 0.9,
-        "beta2": 0.999,
-        "epsilon": 1e-8,
-        "standard": net.scale == "standard",
-        "scale": scale,
-        "shift": shift,
-    }
+    return Settings(
+        batch_size=count(net.batch_size, "batch_size"),
+        rates=[rate * factor for factor in factors(net.schedule, epochs)],
+        optimizer=net.optimizer,
+        momentum=momentum,
+        weight_decay=_number(net.weight_decay, "weight_decay"),
+        nesterov=bool(net.nesterov),
+        standard=net.scale == "standard",
+        scale=scale,
+        shift=shift,
+    )
 
 
 def affine(scale: Any, is_uint8: bool) -> tuple[float, float]:

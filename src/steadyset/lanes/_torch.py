@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset._base import optional
 from steadyset.lanes._layers import AvgPool2d, Conv2d, Dropout, Flatten, Layer, Linear, MaxPool2d, Tanh
 
 
@@ -12,10 +13,7 @@ def sequential(
     layers: tuple[Layer, ...], shapes: tuple[tuple[str, tuple[int, ...]], ...], parameters: NDArray[np.float32]
 ) -> Any:
     """Return an `nn.Sequential` of these layers with these parameters, given in PyTorch's order."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError("to_torch needs PyTorch; install it with: pip install 'steadyset[torch]'.") from error
+    torch = optional.require("torch", "torch")
     sizes = dict(shapes)
     module = torch.nn.Sequential(
         *(_module(torch.nn, layer, sizes.get(f"{i}.weight")) for i, layer in enumerate(layers))

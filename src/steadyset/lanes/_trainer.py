@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base.validation import shown
+from steadyset.lanes._settings import Settings
 
 #: Models that the native code trains together, and bags of one group.
 TOGETHER, GROUP = 4, 16
@@ -33,6 +34,17 @@ class Trained:
 
 
 @dataclass(frozen=True)
+class TrainingData:
+    """All training rows with their labels, and the bags of them to train on, one seed per bag."""
+
+    x: NDArray[Any]
+    labels: NDArray[np.int32]
+    weights: NDArray[np.float32] | None
+    bags: Any
+    seeds: Sequence[int]
+
+
+@dataclass(frozen=True)
 class _Quartet:
     numbers: tuple[int, ...]
     seeds: tuple[int, ...]
@@ -42,31 +54,29 @@ class _Quartet:
 
 def train_groups(
     network: _native.LanesNetwork,
-    x: NDArray[Any],
-    labels: NDArray[np.int32],
-    bags: Any,
-    seeds: Sequence[int],
-    recipe: dict[str, Any],
+    data: TrainingData,
+    settings: Settings,
     n_jobs: int | None,
     progress: Progress | None,
-    weights: NDArray[np.float32] | None = None,
 ) -> Iterator[tuple[tuple[int, ...], Trained]]:
     """Train all bags and yield them in order, sixteen at a time; the caller's thread only waits, so Ctrl-C is heard."""
-    names = getattr(bags, "bag_numbers", range(len(seeds)))  # of some of the bags, their numbers among all
+    seeds = data.seeds
+    names = getattr(data.bags, "bag_numbers", range(len(seeds)))  # of some of the bags, their numbers among all
     threads = effective_n_jobs(n_jobs)
-    epochs = len(recipe["rates"])
+    epochs = len(settings.rates)
     parts = [range(first, min(first + TOGETHER, len(seeds))) for first in range(0, len(seeds), TOGETHER)]
-    ahead = (
-        max(GROUP // TOGETHER, threads) + threads
-    )  # no thread waits for the caller, and finished groups do not pile up
+    # Enough that no thread waits for the caller, and that finished groups do not pile up.
+    ahead = max(GROUP // TOGETHER, threads) + threads
     running: deque[_Quartet] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="steadyset-lanes")
 
     def submit(part: range) -> None:
         watch = _native.LanesWatch()
-        rows = [bag_rows(bags[b], names[b], len(x)) for b in part]
+        rows = [bag_rows(data.bags[b], names[b], len(data.x)) for b in part]
         chosen = tuple(seeds[b] for b in part)
-        future = pool.submit(network.train, x, labels, rows, list(chosen), recipe, watch, weights=weights)
+        future = pool.submit(
+            network.train, data.x, data.labels, rows, list(chosen), settings.native(), watch, weights=data.weights
+        )
         running.append(_Quartet(tuple(part), chosen, watch, future))
 
     try:
@@ -74,7 +84,7 @@ def train_groups(
         for first in range(0, len(parts), GROUP // TOGETHER):
             group = parts[first : first + GROUP // TOGETHER]
             numbers = tuple(b for part in group for b in part)
-            done: list[dict[str, Any]] = []
+            done: list[Trained] = []
             shown_epochs = 0
             while len(done) < len(group):
                 while len(running) < ahead and (part := next(waiting, None)) is not None:
@@ -86,7 +96,7 @@ def train_groups(
                     shown_epochs = finished
                     progress(numbers, finished, epochs)
                 if running[0].future.done():
-                    done.append(_result(running.popleft(), names, recipe))
+                    done.append(_result(running.popleft(), names, settings))
             yield numbers, _joined(done)
     finally:
         for quartet in running:
@@ -106,27 +116,32 @@ def bag_rows(bag: Any, number: int, n: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(rows, dtype=np.int64)
 
 
-def _result(quartet: _Quartet, names: Sequence[int], recipe: dict[str, Any]) -> dict[str, Any]:
+def _result(quartet: _Quartet, names: Sequence[int], settings: Settings) -> Trained:
+    """Return the models of four bags, or say which of them diverged."""
     result = quartet.future.result()
     if result["diverged"] is not None:
         position, step = result["diverged"]
         bag = names[quartet.numbers[position]]
         raise FloatingPointError(
             f"training of bag {bag} (seed {quartet.seeds[position]}) diverged, its loss is not "
-            f"finite at step {step}: a smaller learning_rate than {max(recipe['rates']):g} or another scale of X "
+            f"finite at step {step}: a smaller learning_rate than {max(settings.rates):g} or another scale of X "
             "may help."
         )
-    return result
-
-
-def _joined(results: list[dict[str, Any]]) -> Trained:
-    def rows(name: str) -> NDArray[np.float32]:
-        return np.concatenate([result[name] for result in results])
-
-    standard = results[0]["center"].size > 0
+    standard = result["center"].size > 0
     return Trained(
-        rows("parameters"), rows("losses"), rows("center") if standard else None, rows("scale") if standard else None
+        result["parameters"],
+        result["losses"],
+        result["center"] if standard else None,
+        result["scale"] if standard else None,
     )
+
+
+def _joined(parts: list[Trained]) -> Trained:
+    def rows(name: str) -> Any:
+        values = [getattr(part, name) for part in parts]
+        return None if values[0] is None else np.concatenate(values)
+
+    return Trained(*map(rows, ("parameters", "losses", "center", "deviation")))
 
 
 def predict_many(

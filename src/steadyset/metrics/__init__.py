@@ -17,7 +17,7 @@ from steadyset.metrics import _scorers
 from steadyset.metrics._conflicts import conflict_rate
 from steadyset.metrics._estimate import Estimate
 from steadyset.metrics._inflation import superfluous_inflation
-from steadyset.metrics._score_table import Report
+from steadyset.metrics._score_table import ScoreTable
 from steadyset.metrics._scorers import SetScorer, make_set_scorer
 from steadyset.metrics._scores import (
     correct_single_score,
@@ -36,7 +36,7 @@ SCORERS: dict[str, SetScorer] = _scorers.SCORERS
 __all__ = [
     "SCORERS",
     "Estimate",
-    "Report",
+    "ScoreTable",
     "SetScorer",
     "by_class",
     "by_pair",

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset._base import set_validation
+
 
 class Estimate(float):
     """A float that carries its standard error.
@@ -39,6 +41,34 @@ class Estimate(float):
         estimate = super().__new__(cls, value)
         estimate._standard_error = float(standard_error)
         return estimate
+
+    @classmethod
+    def of_ratio(cls, numerator: Any, denominator: Any, *, sample_weight: Any = None) -> "Estimate":
+        """Return the ratio of two sums over the same samples, with the standard error of such a ratio.
+
+        Parameters
+        ----------
+        numerator, denominator : array-likes of shape (n_samples,)
+            What each sample adds to the two sums.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that are at least 0.
+
+        Returns
+        -------
+        Estimate
+            NaN where the weighted denominators sum to 0.
+
+        Examples
+        --------
+        >>> import steadyset as ss
+        >>> small, large = [1, 1, 2, 1], [1, 2, 3, 2]  # set sizes of two rules on the same samples
+        >>> ratio = ss.metrics.Estimate.of_ratio(small, large)
+        >>> print(f"{ratio:.3f} ({ratio.standard_error:.3f})")
+        0.625 (0.066)
+        """
+        above = set_validation.per_sample(numerator, None, "numerator")
+        below = set_validation.per_sample(denominator, len(above), "denominator")
+        return ratio(above, below, set_validation.sample_weights(sample_weight, len(above)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Estimate, (float(self), self._standard_error)

@@ -20,10 +20,10 @@ _LATEX = str.maketrans(
 
 
 @dataclass(frozen=True)
-class Report:
+class ScoreTable:
     """Measured numbers side by side: a row for each thing measured, its name first.
 
-    ``report["coverage"]`` is a column as a tuple; ``print(report)`` shows values with standard errors in parentheses
+    ``table["coverage"]`` is a column as a tuple; ``print(table)`` shows values with standard errors in parentheses
     and a dash for what is undefined.
 
     Parameters
@@ -39,12 +39,12 @@ class Report:
     --------
     >>> import steadyset as ss
     >>> rows = (("argmax", ss.metrics.Estimate(0.893, 0.003)), ("top 2", ss.metrics.Estimate(0.0, 0.0)))
-    >>> report = ss.metrics.Report(("rule", "correct_single"), rows, ("", "higher"))
-    >>> print(report)
+    >>> table = ss.metrics.ScoreTable(("rule", "correct_single"), rows, ("", "higher"))
+    >>> print(table)
     rule    correct_single ↑
     argmax     0.893 (0.003)
     top 2      0.000 (0.000)
-    >>> report["correct_single"]
+    >>> table["correct_single"]
     (0.893, 0.0)
     """
 
@@ -75,8 +75,8 @@ class Report:
         Examples
         --------
         >>> import steadyset as ss
-        >>> report = ss.metrics.set_report([0, 1], [ss.Argmax()], [[0.9, 0.1], [0.6, 0.4]])
-        >>> list(report.to_frame())[:2]
+        >>> table = ss.metrics.set_report([0, 1], [ss.Argmax()], [[0.9, 0.1], [0.6, 0.4]])
+        >>> list(table.to_frame())[:2]
         ['correct_single', 'correct_single_se']
         """
         data: dict[str, list[Any]] = {}
@@ -95,8 +95,8 @@ class Report:
         Examples
         --------
         >>> import steadyset as ss
-        >>> report = ss.metrics.set_report([0, 1], [ss.Argmax()], [[0.9, 0.1], [0.6, 0.4]])
-        >>> print(report.to_markdown().splitlines()[0][:33])
+        >>> table = ss.metrics.set_report([0, 1], [ss.Argmax()], [[0.9, 0.1], [0.6, 0.4]])
+        >>> print(table.to_markdown().splitlines()[0][:33])
         | rule | correct_single ↑ | size
         """
         header = [name + _ARROWS[better] for name, better in zip(self.columns, self.better, strict=True)]
@@ -110,8 +110,8 @@ class Report:
         Examples
         --------
         >>> import steadyset as ss
-        >>> report = ss.metrics.set_report([0, 1], [ss.Argmax()], [[0.9, 0.1], [0.6, 0.4]])
-        >>> print(report.to_latex().splitlines()[0])
+        >>> table = ss.metrics.set_report([0, 1], [ss.Argmax()], [[0.9, 0.1], [0.6, 0.4]])
+        >>> print(table.to_latex().splitlines()[0])
         \begin{tabular}{lrrrrrr}
         """
         arrows = [_LATEX_ARROWS[better] for better in self.better]

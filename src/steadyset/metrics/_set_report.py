@@ -9,7 +9,7 @@ from steadyset._base import set_validation, validation
 from steadyset.metrics._estimate import UNDEFINED, Estimate, mean
 from steadyset.metrics._inflation import FORMULAS, of_points
 from steadyset.metrics._points import points
-from steadyset.metrics._score_table import Report
+from steadyset.metrics._score_table import ScoreTable
 from steadyset.selection import Rule, argmax_set
 
 # Column, and which values are better.
@@ -32,7 +32,7 @@ def set_report(
     classes: Any = None,
     sample_weight: Any = None,
     standard_error: str = "ratio",
-) -> Report:
+) -> ScoreTable:
     """Measure several rules, or the sets of several models, on the same samples.
 
     Parameters
@@ -53,7 +53,7 @@ def set_report(
 
     Returns
     -------
-    Report
+    ScoreTable
         A row for each name with correct_single, size, coverage, u65, u80 and superfluous_inflation. What is undefined
         is NaN and prints as a dash, without a warning; the utilities are undefined where a set is empty.
 
@@ -62,8 +62,8 @@ def set_report(
     >>> import steadyset as ss
     >>> proba = [[0.5, 0.45, 0.05], [0.45, 0.5, 0.05], [0.9, 0.1, 0.0], [0.1, 0.2, 0.7], [0.2, 0.2, 0.6]]
     >>> rules = {"argmax": ss.Argmax(), "inflated": ss.InflatedArgmax(0.1)}
-    >>> report = ss.metrics.set_report(["a", "a", "a", "b", "c"], rules, proba, classes=["a", "b", "c"])
-    >>> print(report)
+    >>> table = ss.metrics.set_report(["a", "a", "a", "b", "c"], rules, proba, classes=["a", "b", "c"])
+    >>> print(table)
     rule      correct_single ↑         size ↓     coverage ↑          u65 ↑          u80 ↑  superfluous_inflation ↓
     argmax       0.600 (0.219)  1.000 (0.000)  0.600 (0.219)  0.600 (0.219)  0.600 (0.219)                        –
     inflated     0.400 (0.219)  1.400 (0.219)  0.800 (0.179)  0.660 (0.163)  0.720 (0.166)            0.500 (0.354)
@@ -78,7 +78,7 @@ def set_report(
                 raise ValueError(f"proba must be given for rules; got none for {validation.shown(name)}.")
             made = np.asarray(made(scores))
         rows.append((name, *_measured(y_true, made, scores, classes, sample_weight, standard_error)))
-    return Report(tuple(_COLUMNS), tuple(rows), tuple(_COLUMNS.values()))
+    return ScoreTable(tuple(_COLUMNS), tuple(rows), tuple(_COLUMNS.values()))
 
 
 def _named(sets: Any) -> dict[Any, Any]:

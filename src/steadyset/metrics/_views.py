@@ -7,10 +7,10 @@ import numpy as np
 from steadyset._base import set_validation
 from steadyset.metrics._estimate import mean, ratio
 from steadyset.metrics._points import points
-from steadyset.metrics._score_table import Report
+from steadyset.metrics._score_table import ScoreTable
 
 
-def by_size(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> Report:
+def by_size(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> ScoreTable:
     """Return, for each size of set, how common it is and how often such sets hold the true label.
 
     Parameters
@@ -26,7 +26,7 @@ def by_size(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any =
 
     Returns
     -------
-    Report
+    ScoreTable
         Columns size, n_sets, share and coverage; only sizes that occur.
 
     Examples
@@ -45,11 +45,11 @@ def by_size(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any =
         here = (found.sizes == size).astype(float)
         coverage = ratio(here * found.covered, here, found.weights)
         rows.append((int(size), int(here.sum()), mean(here, found.weights), coverage))
-    return Report(("size", "n_sets", "share", "coverage"), tuple(rows), ("", "", "", "higher"))
+    return ScoreTable(("size", "n_sets", "share", "coverage"), tuple(rows), ("", "", "", "higher"))
 
 
-def by_class(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> Report:
-    """Return, for each true class, how its samples fare and how often its label is named in vain.
+def by_class(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> ScoreTable:
+    """Return, for each true class, how its own samples fare and how often other samples' sets hold its label.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def by_class(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any 
 
     Returns
     -------
-    Report
+    ScoreTable
         A row for each class: n_samples, correct_single, coverage and size over its own samples; named_wrongly is the
         share of the other classes' samples whose set holds the label. NaN where a class has no samples.
 
@@ -73,8 +73,8 @@ def by_class(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any 
     >>> import numpy as np
     >>> import steadyset as ss
     >>> sets = np.array([[True, False], [True, True], [False, True]])
-    >>> report = ss.metrics.by_class(["a", "a", "b"], sets, classes=["a", "b"])
-    >>> report["class"], report["coverage"], report["named_wrongly"]
+    >>> table = ss.metrics.by_class(["a", "a", "b"], sets, classes=["a", "b"])
+    >>> table["class"], table["coverage"], table["named_wrongly"]
     (('a', 'b'), (1.0, 1.0), (0.0, 0.5))
     """
     found = points(y_true, sets, classes, sample_weight)
@@ -86,14 +86,14 @@ def by_class(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any 
         own = (ratio(here * value, here, found.weights) for value in values)
         others = ratio((1 - here) * found.sets[:, column], 1 - here, found.weights)
         rows.append((label, int(here.sum()), *own, others))
-    return Report(
+    return ScoreTable(
         ("class", "n_samples", "correct_single", "coverage", "size", "named_wrongly"),
         tuple(rows),
         ("", "", "higher", "higher", "lower", "lower"),
     )
 
 
-def by_pair(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> Report:
+def by_pair(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> ScoreTable:
     """Return which pairs of labels share sets, and how often each of the two is right there.
 
     Parameters
@@ -109,7 +109,7 @@ def by_pair(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any =
 
     Returns
     -------
-    Report
+    ScoreTable
         A row for each pair that shares a set, the most common first: pair, n_sets, share (of all samples), and the
         shares of those sets in which the first, the second or neither is the true label.
 
@@ -118,10 +118,10 @@ def by_pair(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any =
     >>> import numpy as np
     >>> import steadyset as ss
     >>> sets = np.array([[True, True, False], [True, True, False], [False, True, True]])
-    >>> report = ss.metrics.by_pair(["cat", "dog", "cat"], sets, classes=["cat", "dog", "fox"])
-    >>> report["pair"]
+    >>> table = ss.metrics.by_pair(["cat", "dog", "cat"], sets, classes=["cat", "dog", "fox"])
+    >>> table["pair"]
     (('cat', 'dog'), ('dog', 'fox'))
-    >>> report["first_right"], report["second_right"], report["neither_right"]
+    >>> table["first_right"], table["second_right"], table["neither_right"]
     ((0.5, 0.0), (0.5, 0.0), (0.0, 1.0))
     """
     found = points(y_true, sets, classes, sample_weight)
@@ -136,4 +136,4 @@ def by_pair(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any =
         shares = (ratio(together * value, together, found.weights) for value in right)
         rows.append(((labels[a], labels[b]), int(counts[a, b]), mean(together, found.weights), *shares))
     columns = ("pair", "n_sets", "share", "first_right", "second_right", "neither_right")
-    return Report(columns, tuple(rows), ("",) * len(columns))
+    return ScoreTable(columns, tuple(rows), ("",) * len(columns))

@@ -64,7 +64,7 @@ def compute_bag_size_tradeoff(
     epsilon : float
         The epsilon of the rule.
     bag_sizes : sequence of int or float, default=None
-        Rows in a bag, or shares of the rows; 60 sizes up to nine tenths of the rows where it is None.
+        Rows per bag, or shares of the rows; 60 sizes up to nine tenths of the rows where it is None.
     accuracy : mapping from bag sizes to numbers, default=None
         Accuracies that were measured, as rows or shares.
     n_classes, n_bags, resampling, theorem
@@ -127,7 +127,7 @@ def bag_size_tradeoff(
     epsilon : float
         The epsilon of the rule.
     bag_sizes : sequence of int or float, default=None
-        Rows in a bag, or shares of the rows; 60 sizes up to nine tenths of the rows where it is None.
+        Rows per bag, or shares of the rows; 60 sizes up to nine tenths of the rows where it is None.
     accuracy : mapping from bag sizes to numbers, default=None
         Accuracies that were measured, as rows or shares.
     n_classes, n_bags, resampling, theorem

@@ -32,7 +32,7 @@ def plot_sets(
         True labels: column numbers, or any labels where `classes` names the columns. A set without its true label is
         marked with a cross and the true label.
     n_columns : int, default=5
-        Images in a row.
+        Images per row.
     ax : matplotlib Axes, default=None
         Where to draw; a new figure where it is None.
 
@@ -75,7 +75,7 @@ def plot_sets(
 
 
 def _caption(named: tuple[Any, ...], labels: list[Any], row: int, truth: Any) -> str:
-    """Return the labels, as many in a line as stay short, and the true label where it is missing."""
+    """Return the labels, as many per line as keep it short, and the true label where the set does not hold it."""
     lines: list[str] = []
     for label in map(str, named):
         if lines and len(lines[-1]) + len(label) < 14:

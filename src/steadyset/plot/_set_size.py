@@ -9,7 +9,6 @@ from scipy.special import softmax
 
 from steadyset._base import validation
 from steadyset.metrics import Estimate, mean_set_size
-from steadyset.metrics._estimate import ratio
 from steadyset.plot import _style
 from steadyset.selection import fixed_margin, inflated_argmax
 
@@ -84,7 +83,7 @@ def compute_set_size_by_classes(
         proba = softmax(np.random.default_rng(child).standard_normal((n_draws, count)), axis=1)
         small, large = inflated_argmax(proba, epsilon), fixed_margin(proba, epsilon)
         sizes = small.sum(axis=1), large.sum(axis=1)
-        found.append((mean_set_size(small), mean_set_size(large), ratio(*sizes, np.ones(n_draws))))
+        found.append((mean_set_size(small), mean_set_size(large), Estimate.of_ratio(*sizes)))
     inflated, margin, ratios = zip(*found, strict=True) if found else ((), (), ())
     return SetSizes(counts, inflated, margin, ratios, epsilon, n_draws, seed)
 

@@ -10,8 +10,7 @@ from steadyset._base import validation
 from steadyset.audit import Certificates, StabilityAudit, audit_bags, certify
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
-from steadyset.metrics import Report as Table
-from steadyset.metrics import by_pair, mean_set_size, set_report
+from steadyset.metrics import ScoreTable, by_pair, mean_set_size, set_report
 from steadyset.reporting import _bound, _slider
 from steadyset.reporting._inputs import Inputs
 from steadyset.selection import (
@@ -43,7 +42,7 @@ class Evidence:
     last: NDArray[np.float64]
     steps: _slider.Steps
     rules: dict[str, Any]
-    scores: Table
+    scores: ScoreTable
     instability: dict[str, float | None]
     pairs: list[dict[str, Any]]
     guarantee: Guarantee | str
@@ -102,12 +101,12 @@ def _rules(inputs: Inputs, sets: NDArray[np.bool_]) -> dict[str, Any]:
     return rules
 
 
-def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -> Table:
+def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -> ScoreTable:
     masks = {name: rule(proba) if isinstance(rule, Rule) else rule for name, rule in rules.items()}
     if inputs.columns is not None:
         return set_report(inputs.columns, masks, proba)
     rows = tuple((name, mean_set_size(mask)) for name, mask in masks.items())
-    return Table(("rule", "size"), rows, ("", "lower"))
+    return ScoreTable(("rule", "size"), rows, ("", "lower"))
 
 
 def _instabilities(

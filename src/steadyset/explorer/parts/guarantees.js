@@ -15,7 +15,7 @@ const Guarantees = (() => {
     return value;
   }
 
-  // Rows in a bag, from that number or from a share of n; 0.29 of 100 rows are 29 rows.
+  // Rows per bag, from that number or from a share of n; 0.29 of 100 rows are 29 rows.
   function bagSize(size, isShare, n, resampling) {
     const sub = resampling === "subbagging";
     const most = sub ? n - 1 : LARGEST;
@@ -236,7 +236,7 @@ const Guarantees = (() => {
   const grouped = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ",");
   const counted = (x, noun) => `${grouped(x)} ${noun}${x === 1 ? "" : "s"}`;
 
-  // A number to so many digits, without the zeros at its end; very large and very small ones with an exponent.
+  // A number to that many digits, without the zeros at its end; very large and very small ones with an exponent.
   function general(x, digits) {
     if (x === 0) return "0";
     x = evenTie(x, digits);
@@ -249,7 +249,7 @@ const Guarantees = (() => {
     return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
   }
 
-  // x, moved down where it lies halfway between two numbers of so many digits and the lower one ends in an even digit:
+  // x, moved down where it lies halfway between two numbers of that many digits and the lower one ends in an even digit:
   // JavaScript rounds halves up, Python to even.
   function evenTie(x, digits) {
     const [mantissa, exponent] = x.toExponential(60).split("e");
