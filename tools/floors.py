@@ -14,7 +14,7 @@ REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[(?P<extras>[^\]]*)\])?>=(
 
 
 def requirements(pyproject: dict, extras: list[str]) -> list[str]:
-    """What the build, the package and the extras ask for; an extra that names extras of the package stands for theirs."""
+    """What the build, the package and its extras ask for; extras of the package inside an extra are followed."""
     project = pyproject["project"]
     found = [*pyproject["build-system"]["requires"], *project["dependencies"]]
     todo, seen = list(extras), set()
@@ -59,7 +59,9 @@ def main(command: str, *extras: str) -> None:
     if command != "check":
         raise SystemExit(f"floors: the command is list or check, not {command!r}.")
     found = {name: metadata.version(name) for name in expected}
-    wrong = [f"{name} {found[name]}, not {floor}" for name, floor in expected.items() if not same_version(found[name], floor)]
+    wrong = [
+        f"{name} {found[name]}, not {floor}" for name, floor in expected.items() if not same_version(found[name], floor)
+    ]
     if wrong:
         raise SystemExit(f"floors: installed are {'; '.join(wrong)}.")
     print(f"floors: {len(expected)} packages are at their floors")
