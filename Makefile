@@ -2,30 +2,40 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The oldest Python that is supported: the oldest numpy has no wheels for new ones.
+OLDEST_PYTHON ?= python3.11
+OLDEST := .venv-oldest
+# Rooms that need neither a browser nor torch, and the doctests.
+OLDEST_TESTS := $(addprefix tests/,_base selection guarantees bags audit metrics ensemble plot cli test_package.py)
 NATIVE := CMakeLists.txt $(shell find native -type f)
 
-.PHONY: help demo test lint docs trials bench clean
+.PHONY: help demo test test-oldest lint docs trials bench clean
 
 help:
-	@echo "make demo    set up, then run the demonstration"
-	@echo "make test    set up, then run linters, type checks and the whole test suite"
-	@echo "make docs    set up, then build the documentation site into build/docs and check its links"
-	@echo "make trials  the long trials: millions of cases"
-	@echo "make bench   measure: ratios against named rivals, in one run"
-	@echo "make clean   remove what was built"
+	@echo "make demo         set up, then run the demonstration"
+	@echo "make test         set up, then run linters, type checks and the whole test suite"
+	@echo "make test-oldest  set up with the oldest supported dependencies, then run the core tests"
+	@echo "make docs         set up, then build the documentation site into build/docs and check its links"
+	@echo "make trials       the long trials: millions of cases"
+	@echo "make bench        measure: ratios against named rivals, in one run"
+	@echo "make clean        remove what was built"
 
 # Python sources are read in place; only a change of the build or of native code installs again.
 $(VENV)/.core: pyproject.toml tools/setup-venv $(NATIVE)
-	@tools/setup-venv "$(if $(wildcard $(VENV)/.test),test,demo)" $(PYTHON)
+	@tools/setup-venv $(VENV) "$(if $(wildcard $(VENV)/.test),test,demo)" $(PYTHON)
 	@touch $@
 
 $(VENV)/.test: pyproject.toml tools/setup-venv $(NATIVE)
-	@tools/setup-venv test $(PYTHON)
+	@tools/setup-venv $(VENV) test $(PYTHON)
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.docs: pyproject.toml tools/setup-venv $(NATIVE)
-	@tools/setup-venv docs $(PYTHON)
+	@tools/setup-venv $(VENV) docs $(PYTHON)
 	@touch $@ $(VENV)/.core
+
+$(OLDEST)/.test: pyproject.toml tools/setup-venv tools/floors.py $(NATIVE)
+	@tools/setup-venv $(OLDEST) test-core $(OLDEST_PYTHON) oldest
+	@touch $@
 
 demo: $(VENV)/.core
 	@$(BIN)/steadyset demo
@@ -40,6 +50,12 @@ lint: $(VENV)/.test
 test: lint
 	@echo "test: the whole suite"
 	@$(BIN)/python -m pytest -n 2 -q
+
+# matplotlib 3.10.0 calls what newer releases of pyparsing have renamed.
+test-oldest: $(OLDEST)/.test
+	@$(OLDEST)/bin/python tools/floors.py check test-core
+	@echo "test-oldest: the core tests"
+	@$(OLDEST)/bin/python -m pytest -n 2 -q -W ignore::pyparsing.warnings.PyparsingDeprecationWarning $(OLDEST_TESTS)
 
 docs: $(VENV)/.docs
 	@echo "docs: the site, warnings are errors"
@@ -56,4 +72,4 @@ bench: $(VENV)/.test
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist docs/api docs/gallery .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) build dist docs/api docs/gallery .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

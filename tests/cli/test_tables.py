@@ -150,6 +150,7 @@ def test_estimators_go_through_a_file_without_trust(name, params, stranger, run,
 
 @pytest.mark.parametrize(("name", "param"), [("lightgbm", "n_estimators=2"), ("xgboost", "n_estimators=2")])
 def test_other_libraries_types_are_trusted_by_name_only(name, param, stranger, run, tmp_path):
+    pytest.importorskip(name)
     path = tmp_path / "m.skops"
     told = run("fit", stranger, *FIT, "--no-score", "--estimator", name, "--param", param, "-o", path).stderr
     refused = run("predict", path, stranger, "--n-jobs", 1, code=2).stderr

@@ -3,14 +3,12 @@
 import warnings
 
 import joblib
-import lightgbm
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn
-import xgboost
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
@@ -168,20 +166,30 @@ def test_learners_without_probabilities_vote():
     assert stable(RidgeClassifier(), 10).fit(X, NAMES).score(X, NAMES) > 0.7
 
 
-@pytest.mark.parametrize(
-    "base",
-    [
-        DecisionTreeClassifier(),
-        LogisticRegression(max_iter=500),
-        KNeighborsClassifier(),
-        HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5),
-        RandomForestClassifier(5),
-        lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=5, n_jobs=1, verbose=-1),
-        xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1),
-    ],
-    ids=lambda base: type(base).__name__,
-)
-def test_any_base_inside_and_outside_other_tools(base):
+def lightgbm_classifier():
+    lightgbm = pytest.importorskip("lightgbm")
+    return lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=5, n_jobs=1, verbose=-1)
+
+
+def xgboost_classifier():
+    xgboost = pytest.importorskip("xgboost")
+    return xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1)
+
+
+BASES = {
+    "DecisionTreeClassifier": DecisionTreeClassifier,
+    "LogisticRegression": lambda: LogisticRegression(max_iter=500),
+    "KNeighborsClassifier": KNeighborsClassifier,
+    "HistGradientBoostingClassifier": lambda: HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5),
+    "RandomForestClassifier": lambda: RandomForestClassifier(5),
+    "LGBMClassifier": lightgbm_classifier,
+    "XGBClassifier": xgboost_classifier,
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_any_base_inside_and_outside_other_tools(name):
+    base = BASES[name]()
     model = stable(base, 4)
     assert cross_val_score(model, X, NAMES, cv=3).mean() > 0.85
     search = GridSearchCV(model, {"n_estimators": [2, 4], "epsilon": [0.05, 0.1]}, cv=2).fit(X, NAMES)
@@ -194,6 +202,7 @@ def test_any_base_inside_and_outside_other_tools(base):
 
 
 def test_images_of_four_axes():
+    pytest.importorskip("torch")
     digits, labels = load_digits(return_X_y=True)
     images = (digits / 16).astype(np.float32).reshape(-1, 1, 8, 8)
     model = stable(ImageNet(), 4).fit(images[:600], labels[:600])

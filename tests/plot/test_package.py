@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.testing.compare import compare_images
@@ -71,7 +72,10 @@ def picture(ax, file):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_look_as_they_did(name, tmp_path):
-    actual = picture(PICTURES[name](), tmp_path / f"{name}.png")
+    ax = PICTURES[name]()
+    if ax.get_legend() is not None and mpl.__version_info__ < (3, 11):
+        pytest.skip("the stored legends are those of matplotlib 3.11, which spaces their lines by other font metrics")
+    actual = picture(ax, tmp_path / f"{name}.png")
     assert compare_images(str(BASELINE / f"{name}.png"), actual, TOLERANCE) is None
 
 

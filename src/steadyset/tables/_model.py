@@ -29,6 +29,7 @@ TRUSTED = [
     *TRUSTED_TYPES,
     "functools.partial",  # HistGradientBoostingClassifier holds one of check_array; others' functions are not trusted
     "numpy.dtype",
+    "sklearn.compose._column_transformer._RemainderColsList",  # scikit-learn 1.6: a list of column numbers
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
