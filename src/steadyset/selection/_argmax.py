@@ -39,7 +39,7 @@ def argmax_set(proba: Any) -> Any:
     if _arrays.is_foreign(proba):
         scores = _arrays.foreign_scores(proba)
         return _arrays.shifted(scores) == 0
-    return _kernels.select(proba, KernelArguments(RuleId.ARGMAX))
+    return _kernels.select(proba, RuleId.ARGMAX)
 
 
 @final

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._kernels import RuleId
 from steadyset.selection._radius import INV_SQRT2, OUTWARD_ULPS
 from steadyset.selection._rule import EpsilonRule, lead
 
@@ -47,7 +47,7 @@ def fixed_margin(proba: Any, epsilon: float) -> Any:
             return gaps == 0
         bound = -INV_SQRT2 - OUTWARD_ULPS * scores.ulp
         return (gaps / epsilon > bound) if epsilon < float("inf") else gaps <= 0
-    return _kernels.select(proba, KernelArguments(RuleId.FIXED_MARGIN, epsilon))
+    return _kernels.select(proba, RuleId.FIXED_MARGIN, epsilon)
 
 
 @final

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._kernels import RuleId
 from steadyset.selection._radius import INV_SQRT2, OUTWARD_ULPS
 from steadyset.selection._rule import EpsilonRule, lead
 
@@ -55,7 +55,7 @@ def inflated_argmax(proba: Any, epsilon: float) -> Any:
     epsilon = validation.epsilon(epsilon)
     if _arrays.is_foreign(proba):
         return _inflated_argmax_xp(_arrays.foreign_scores(proba), epsilon)
-    return _kernels.select(proba, KernelArguments(RuleId.INFLATED_ARGMAX, epsilon))
+    return _kernels.select(proba, RuleId.INFLATED_ARGMAX, epsilon)
 
 
 def _inflated_argmax_xp(scores: _arrays.Scores, epsilon: float) -> Any:

@@ -38,27 +38,21 @@ class KernelArguments:
     discount: float = 0.0
     k: int = 0
 
-    @property
-    def on_probabilities(self) -> bool:
-        """Whether the rule is for probabilities only, so that the kernel checks rows against the simplex."""
-        return self.rule > RuleId.TOP_K
 
-
-def select(proba: Any, rule: KernelArguments) -> NDArray[np.bool_]:
+def select(proba: Any, rule: RuleId, parameter: float = 0.0, discount: float = 0.0, k: Any = 0) -> NDArray[np.bool_]:
     """Return the rule's mask for anything that NumPy reads."""
     scores, kind = validation.numpy_scores(proba)
     shape = scores.shape
-    k = validation.top_k(rule.k, shape[-1]) if rule.rule == RuleId.TOP_K else 0
+    if rule == RuleId.TOP_K:
+        k = validation.top_k(k, shape[-1])
     sum_slack = tie_slack = 0.0
-    if rule.on_probabilities:
+    if rule > RuleId.TOP_K:  # rules on probabilities, whose rows are checked against the simplex
         sum_slack = validation.sum_slack("bfloat16" if kind == 3 else scores.dtype)
         tie_slack = validation.tie_slack("bfloat16" if kind == 3 else scores.dtype)
     mask = np.empty(shape, np.bool_)
     rows, out = _as_rows(scores), _as_rows(mask)
     threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
-    failure = _native.select(
-        rows, kind, rule.rule, rule.parameter, rule.discount, k, sum_slack, tie_slack, out, threads
-    )
+    failure = _native.select(rows, kind, rule, parameter, discount, k, sum_slack, tie_slack, out, threads)
     if failure is not None:
         _reject(failure, rows, kind, shape, sum_slack)
     return mask

@@ -37,7 +37,7 @@ def mass_threshold(proba: Any, tau: float) -> Any:
     """
     tau = validation.tau(tau)
     if not _arrays.is_foreign(proba):
-        return _kernels.select(proba, KernelArguments(RuleId.MASS_THRESHOLD, tau))
+        return _kernels.select(proba, RuleId.MASS_THRESHOLD, tau)
     scores = _arrays.foreign_scores(proba, probabilities=True)
     xp, w = scores.xp, _arrays.descending(scores, scores.w)
     slack = validation.tie_slack(proba.dtype) + scores.counts() * scores.ulp

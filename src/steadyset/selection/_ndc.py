@@ -42,7 +42,7 @@ def ndc(proba: Any, beta: float = 1.0) -> Any:
     """
     beta = validation.beta(beta)
     if not _arrays.is_foreign(proba):
-        return _kernels.select(proba, KernelArguments(RuleId.NDC, beta))
+        return _kernels.select(proba, RuleId.NDC, beta)
     scores = _arrays.foreign_scores(proba, probabilities=True)
     xp, w = scores.xp, _arrays.descending(scores, scores.w)
     following = xp.concat([w[..., 1:], xp.zeros_like(w[..., :1])], axis=-1)  # w_[L+1] = 0

@@ -40,7 +40,7 @@ def svbop(proba: Any, utility: str | tuple[float, float] = "u65") -> Any:
     """
     alpha, discount = validation.utility(utility)
     if not _arrays.is_foreign(proba):
-        return _kernels.select(proba, KernelArguments(RuleId.SVBOP, alpha, discount))
+        return _kernels.select(proba, RuleId.SVBOP, alpha, discount)
     scores = _arrays.foreign_scores(proba, probabilities=True)
     xp, w = scores.xp, _arrays.descending(scores, scores.w)
     mass, k = xp.cumulative_sum(w, axis=-1), scores.counts()

@@ -42,7 +42,7 @@ def top_k(proba: Any, k: int) -> Any:
     if _arrays.is_foreign(proba):
         scores = _arrays.foreign_scores(proba)
         return _arrays.ranks(scores) < validation.top_k(k, scores.n_labels)
-    return _kernels.select(proba, KernelArguments(RuleId.TOP_K, k=k))
+    return _kernels.select(proba, RuleId.TOP_K, k=k)
 
 
 @final
