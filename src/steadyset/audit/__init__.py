@@ -1,14 +1,16 @@
 """After training: what a left-out row changes, measured from the bags that were drawn, and what is proved of it."""
 
 from steadyset.audit._certificates import Certificates, anytime_alpha, certify
+from steadyset.audit._left_out import LeftOut, drawn_rows, fresh_seed
 from steadyset.audit._refits import audit_models
-from steadyset.audit._reuse import audit_bags, audit_groups, drawn_rows, fresh_seed
+from steadyset.audit._reuse import audit_bags, audit_groups
 from steadyset.audit._stability_audit import StabilityAudit
 from steadyset.audit._survival import survival
 from steadyset.audit._tail_stability import tail_stability
 
 __all__ = [
     "Certificates",
+    "LeftOut",
     "StabilityAudit",
     "anytime_alpha",
     "audit_bags",

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset.audit._decision import decision
+from steadyset.audit._left_out import LeftOut
 from steadyset.audit._models import ReferenceModel
 from steadyset.audit._stability_audit import StabilityAudit
 from steadyset.audit._tally import MonteCarlo, Subject, Tally
@@ -19,43 +20,21 @@ def audit_models(
     reference: NDArray[np.float64],
     models: Iterable[tuple[int, NDArray[np.float64]]],
     rule: Any,
-    left_out: NDArray[np.intp],
+    left_out: LeftOut,
     *,
     algorithm: str,
     n_samples: int,
     n_bags: int = 1,
-    sampled: bool = False,
     seed: int = 0,
 ) -> StabilityAudit:
     """Measure how many of the rows that were left out turn a point's set into a disjoint one.
 
-    Parameters
-    ----------
-    reference : ndarray of shape (n_points, n_classes)
-        What the model on all rows predicts.
-    models : iterable of (int, ndarray)
-        Positions in `left_out`, in any order, each with what the model without that row predicts.
-    rule : Rule or callable
-        As for :func:`steadyset.audit_bags`.
-    left_out : ndarray of shape (n_units,)
-        The rows that were left out.
-    algorithm : str
-        Which models are compared, in words.
-    n_samples : int
-        Number of training rows.
-    n_bags : int, default=1
-        Number of bags in each model.
-    sampled : bool, default=False
-        Whether the rows were drawn at random from all rows.
-    seed : int, default=0
-        What a callable that takes `random_state` gets.
-
-    Returns
-    -------
-    StabilityAudit
+    `reference` is what the model on all rows predicts, `models` gives positions in `left_out.rows`, in any order, each
+    with what the model without that row predicts; `algorithm` says in words which models these are. A rule that takes
+    `random_state` gets the seed.
     """
     how = decision(rule, seed)
-    n_points, n_units = len(reference), len(left_out)
+    n_points, n_units = len(reference), len(left_out.rows)
     tally, own = Tally(MonteCarlo.none(n_points, n_units)), ReferenceModel(reference, how)
     shifts = np.zeros((n_points, n_units), np.float32)
     for unit, model in models:
@@ -71,8 +50,8 @@ def audit_models(
             epsilon=how.path_epsilon,
             n_samples=n_samples,
             n_bags=n_bags,
-            sampled=sampled,
-            left_out=left_out,
-            unanswered=left_out[:0],
+            sampled=left_out.sampled,
+            left_out=left_out.rows,
+            unanswered=left_out.rows[:0],
         )
     )

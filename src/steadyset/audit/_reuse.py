@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from steadyset._base import cpu, validation
 from steadyset.audit import _kernel, _taken_bags
 from steadyset.audit._decision import Decision, decision
+from steadyset.audit._left_out import drawn_rows, fresh_seed
 from steadyset.audit._models import ReferenceModel
 from steadyset.audit._stability_audit import StabilityAudit
 from steadyset.audit._taken_bags import TakenBags
@@ -90,7 +91,8 @@ def audit_bags(
     predictions = _checked(bag_predictions)
     validation.choice(averaging, "averaging", ("all", "equal"))
     seed = fresh_seed(random_state)
-    rows, sampled = drawn_rows(left_out, predictions.bags.n_samples, seed)
+    asked = drawn_rows(left_out, predictions.bags.n_samples, seed)
+    rows = asked.rows
     how = decision(rule, seed)
     if averaging == "all":
         taken = _taken_bags.all_free(predictions.bags, rows)
@@ -101,7 +103,9 @@ def audit_bags(
     algorithm = f"Leave-one-out models by reuse of bags, {which}, compared with the mean of "
     algorithm += "all bags." if averaging == "all" else "as many bags drawn from all."
     subject = _subject(predictions, rule, how, rows, algorithm)
-    return _audit(predictions, how, taken, replace(subject, sampled=sampled), _Run(prune, _jobs(n_jobs), progress))
+    return _audit(
+        predictions, how, taken, replace(subject, sampled=asked.sampled), _Run(prune, _jobs(n_jobs), progress)
+    )
 
 
 def audit_groups(
@@ -260,32 +264,6 @@ def _checked(bag_predictions: Any) -> BagPredictions:
     if predictions.n_points < 1:
         raise ValueError("bag_predictions must have at least 1 point to audit; got 0.")
     return predictions
-
-
-def drawn_rows(left_out: Any, n: int, seed: int) -> tuple[NDArray[np.intp], bool]:
-    """Return the rows to leave out, and whether they were drawn at random."""
-    if isinstance(left_out, str):
-        if left_out != "all":
-            raise ValueError(
-                f'left_out must be "all", a number of rows or row positions; got {validation.shown(left_out)}.'
-            )
-        return np.arange(n), False
-    if np.ndim(left_out) == 0:
-        number = validation.whole(left_out, "left_out", f'"all", a number from 1 to {n} or row positions', 1, n)
-        drawn = np.random.default_rng([seed, 2]).choice(n, number, replace=False)
-        return np.sort(drawn), number < n
-    rows = validation.row_positions(left_out, n, "left_out")
-    if len(np.unique(rows)) != len(rows):
-        values, times = np.unique(rows, return_counts=True)
-        raise ValueError(f"left_out must name each row once; got row {values[np.argmax(times)]} more than once.")
-    return rows, False
-
-
-def fresh_seed(random_state: Any) -> int:
-    """Return the seed of an audit: the one given, or a new one."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    return validation.seed(random_state, "random_state")
 
 
 def _jobs(n_jobs: Any) -> int:

@@ -94,7 +94,8 @@ def audit_refit(
     n = num_samples(rows)
     if isinstance(left_out, int) and not isinstance(left_out, bool):
         left_out = min(left_out, n)
-    units, sampled = drawn_rows(left_out, n, seed)
+    drawn = drawn_rows(left_out, n, seed)
+    units = drawn.rows
     points = as_rows(X_eval, "X_eval")
     run = _Run(n_jobs, checkpoint, verbose, dict(fit_params or {}))
     if isinstance(estimator_or_fitted, StableClassifier):
@@ -104,9 +105,7 @@ def audit_refit(
     else:
         reference, models, words = _plain(estimator_or_fitted, rows, y, points, units, shared_seed, seed, run)
         bags = 1
-    return audit_models(
-        reference, models, rule, units, algorithm=words, n_samples=n, n_bags=bags, sampled=sampled, seed=seed
-    )
+    return audit_models(reference, models, rule, drawn, algorithm=words, n_samples=n, n_bags=bags, seed=seed)
 
 
 class _Run:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._kernels import RuleId
 from steadyset.selection._radius import INV_SQRT2, leading_gap
 from steadyset.selection._rule import Rule, lead
 
@@ -57,9 +57,8 @@ class Argmax(Rule):
     True
     """
 
-    display_name = "argmax"
+    _title, _kernel_id = "argmax", RuleId.ARGMAX
     has_radius = True
-    kernel = KernelArguments(RuleId.ARGMAX)
     lone_margin = path_epsilon = 0.0  # any lead leaves a label alone; the epsilon-path starts here
 
     def __call__(self, proba: Any) -> Any:

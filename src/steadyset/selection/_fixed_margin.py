@@ -71,8 +71,7 @@ class FixedMargin(EpsilonRule):
     array([ True,  True, False])
     """
 
-    display_name = "fixed margin"
-    _kernel_id = RuleId.FIXED_MARGIN
+    _title, _kernel_id = "fixed margin", RuleId.FIXED_MARGIN
 
     def __call__(self, proba: Any) -> Any:
         return fixed_margin(proba, self.epsilon)

@@ -105,8 +105,7 @@ class InflatedArgmax(EpsilonRule):
     0.1
     """
 
-    display_name = "inflated argmax"
-    _kernel_id = RuleId.INFLATED_ARGMAX
+    _title, _kernel_id = "inflated argmax", RuleId.INFLATED_ARGMAX
 
     def __call__(self, proba: Any) -> Any:
         return inflated_argmax(proba, self.epsilon)

@@ -6,7 +6,7 @@ from typing import Any, final
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._kernels import RuleId
 from steadyset.selection._rule import Rule
 
 
@@ -71,6 +71,8 @@ class MassThreshold(Rule):
 
     tau: float = 0.8
 
+    _title, _kernel_id = "mass threshold {tau:g}", RuleId.MASS_THRESHOLD
+
     def __post_init__(self) -> None:
         validation.tau(self.tau)
 
@@ -86,13 +88,3 @@ class MassThreshold(Rule):
         if n_classes is None or self.tau <= 0.5:
             return None
         return 2 * (2 * float(self.tau) - 1) / math.sqrt(validation.label_count(n_classes))
-
-    @property
-    def display_name(self) -> str:
-        """The rule's name in tables and figures."""
-        return f"mass threshold {self.tau:g}"
-
-    @property
-    def kernel(self) -> KernelArguments:
-        """What the native kernels take for this rule."""
-        return KernelArguments(RuleId.MASS_THRESHOLD, float(self.tau))

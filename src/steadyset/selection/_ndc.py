@@ -8,7 +8,7 @@ import numpy as np
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._kernels import RuleId
 from steadyset.selection._rule import Rule
 
 
@@ -75,6 +75,8 @@ class NDC(Rule):
 
     beta: float = 1.0
 
+    _title, _kernel_id = "NDC F{beta:g}", RuleId.NDC
+
     def __post_init__(self) -> None:
         validation.beta(self.beta)
 
@@ -96,13 +98,3 @@ class NDC(Rule):
         a = np.concatenate([[1.0], np.arange(1, n_labels)])
         b = np.concatenate([[1.0], n_labels - np.arange(1, n_labels)])
         return float(np.min(b2 / n_labels * (1 / (a + b2) + 1 / (b + b2)) / np.sqrt(1 / a + 1 / b)))
-
-    @property
-    def display_name(self) -> str:
-        """The rule's name in tables and figures."""
-        return f"NDC F{self.beta:g}"
-
-    @property
-    def kernel(self) -> KernelArguments:
-        """What the native kernels take for this rule."""
-        return KernelArguments(RuleId.NDC, float(self.beta))

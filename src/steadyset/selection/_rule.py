@@ -57,10 +57,13 @@ class Rule(ABC):
         """
         return constant_radius(self, proba)
 
+    _title: ClassVar[str] = ""
+    _kernel_id: ClassVar[RuleId | None] = None
+
     @property
     def display_name(self) -> str:
         """The rule's name in tables and figures; its epsilon, which those vary, is not part of it."""
-        return repr(self)
+        return self._title.format(**vars(self)) or repr(self)
 
     @property
     def has_epsilon(self) -> bool:
@@ -75,7 +78,10 @@ class Rule(ABC):
     @property
     def kernel(self) -> KernelArguments | None:
         """What the native kernels take for this rule; None for a rule that they do not know."""
-        return None
+        return None if self._kernel_id is None else KernelArguments(self._kernel_id, *self._kernel_parameters())
+
+    def _kernel_parameters(self) -> tuple[Any, ...]:
+        return tuple(float(value) for value in vars(self).values())
 
     @property
     def lone_margin(self) -> float | None:
@@ -110,7 +116,6 @@ class EpsilonRule(Rule):
     epsilon: float = 0.05
 
     holds_inflated_argmax = True
-    _kernel_id: ClassVar[RuleId]
 
     def __post_init__(self) -> None:
         validation.epsilon(self.epsilon)
@@ -122,11 +127,6 @@ class EpsilonRule(Rule):
     def stability_radius(self, proba: Any) -> Any:
         """Return max(eps, eps/2 + g/sqrt(2)), g the gap between the two largest scores."""
         return inflated_radius(proba, float(self.epsilon))
-
-    @property
-    def kernel(self) -> KernelArguments:
-        """What the native kernels take for this rule."""
-        return KernelArguments(self._kernel_id, float(self.epsilon))
 
     @property
     def lone_margin(self) -> float:

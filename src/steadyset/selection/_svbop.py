@@ -5,7 +5,7 @@ from typing import Any, final
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._kernels import RuleId
 from steadyset.selection._rule import Rule
 
 
@@ -68,6 +68,8 @@ class SVBOP(Rule):
 
     utility: str | tuple[float, float] = "u65"
 
+    _title, _kernel_id = "SVBOP {utility}", RuleId.SVBOP
+
     def __post_init__(self) -> None:
         validation.utility(self.utility)
 
@@ -78,12 +80,5 @@ class SVBOP(Rule):
         """Return None: no theorem applies."""
         return
 
-    @property
-    def display_name(self) -> str:
-        """The rule's name in tables and figures."""
-        return f"SVBOP {self.utility}"
-
-    @property
-    def kernel(self) -> KernelArguments:
-        """What the native kernels take for this rule."""
-        return KernelArguments(RuleId.SVBOP, *validation.utility(self.utility))
+    def _kernel_parameters(self) -> tuple[Any, ...]:
+        return validation.utility(self.utility)

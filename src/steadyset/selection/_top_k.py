@@ -8,7 +8,7 @@ import numpy as np
 
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
-from steadyset.selection._kernels import KernelArguments, RuleId
+from steadyset.selection._kernels import RuleId
 from steadyset.selection._radius import array_like, descending_rows
 from steadyset.selection._rule import Rule
 
@@ -70,6 +70,8 @@ class TopK(Rule):
 
     k: int = 2
 
+    _title, _kernel_id = "top {k}", RuleId.TOP_K
+
     def __post_init__(self) -> None:
         validation.top_k(self.k)
 
@@ -93,12 +95,5 @@ class TopK(Rule):
         lead = rows[..., :k].sum(axis=-1) - rows[..., k : 2 * k].sum(axis=-1)
         return array_like(proba, np.maximum(lead, 0.0) / math.sqrt(2 * k))
 
-    @property
-    def display_name(self) -> str:
-        """The rule's name in tables and figures."""
-        return f"top {self.k}"
-
-    @property
-    def kernel(self) -> KernelArguments:
-        """What the native kernels take for this rule."""
-        return KernelArguments(RuleId.TOP_K, k=int(self.k))
+    def _kernel_parameters(self) -> tuple[Any, ...]:
+        return 0.0, 0.0, int(self.k)

@@ -88,7 +88,7 @@ def train(
     base_seed = partial(learner_seed, _root(sizes.seed, _BASE))
     all_rows = [np.arange(n)] * sizes.base_fits
     base = stages.predictions("base fits", all_rows, range(sizes.base_fits), base_seed)
-    rows, _ = drawn_rows(sizes.left_out, n, _root(sizes.seed, _ROWS))
+    rows = drawn_rows(sizes.left_out, n, _root(sizes.seed, _ROWS)).rows
     numbers = [int(row) for row in rows]
     left_out = stages.predictions("left-out fits", AllButOne(n), numbers, lambda row: base_seed(0))
     independent = None

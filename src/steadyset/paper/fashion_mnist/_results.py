@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset.audit import Certificates, StabilityAudit, audit_bags, audit_models, certify
+from steadyset.audit import Certificates, LeftOut, StabilityAudit, audit_bags, audit_models, certify
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import selection_stability, solve_stability
 from steadyset.metrics import set_report, superfluous_inflation
@@ -81,10 +81,8 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
 def _refits(predictions: Predictions, models: NDArray[np.float64], rule: Rule, words: str) -> StabilityAudit:
     """Audit fits without each of the first rows that were drawn against the first base fit."""
     rows, n = predictions.rows[: len(models)], predictions.bags.bags.n_samples
-    sampled = len(rows) < n
-    return audit_models(
-        predictions.base[0], enumerate(models), rule, rows, algorithm=words, n_samples=n, sampled=sampled
-    )
+    left_out = LeftOut(rows, len(rows) < n)
+    return audit_models(predictions.base[0], enumerate(models), rule, left_out, algorithm=words, n_samples=n)
 
 
 def _some_points(predictions: BagPredictions) -> BagPredictions:
