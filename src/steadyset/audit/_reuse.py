@@ -168,8 +168,8 @@ def audit_groups(
         f"Leave-one-group-out models by reuse of bags, each the mean of those of the {predictions.n_bags:,} bags that "
         "hold no row of the group, compared with the mean of all bags. Outside the theorems: bags were drawn by rows."
     )
-    subject = _subject(predictions, rule, how, names, algorithm)
-    return _audit(predictions, how, taken, replace(subject, unit="group"), _Run(prune, _jobs(n_jobs), progress))
+    subject = replace(_subject(predictions, rule, how, names, algorithm), unit="group")
+    return _audit(predictions, how, taken, subject, _Run(prune, _jobs(n_jobs), progress))
 
 
 def _subject(predictions: BagPredictions, rule: Any, how: Decision, units: NDArray[Any], algorithm: str) -> Subject:
