@@ -55,6 +55,9 @@ def test_the_noise_of_a_row_without_influence(kind, c):
     square = ((sums / (n_bags - c)) ** 2).sum(axis=1).mean()
     variance = (q**2).sum() / (n_bags - 1)
     assert square == pytest.approx(variance * (1 / (n_bags - c) - 1 / n_bags), rel=1e-9)
+    rows = [[0] if b < c else [1] for b in range(n_bags)]
+    taken = all_free(ss.Bags.from_rows(rows, 2), np.array([0]))
+    assert square == pytest.approx(variance * taken.noise[0], rel=1e-9)
 
 
 @pytest.mark.parametrize("c", [1, 2, 4, 7, 11, 13])
@@ -101,6 +104,10 @@ def test_equal_numbers_of_bags_keep_the_level():
 
 
 def test_the_mean_of_the_smallest_values():
+    """This checks the mathematics only: the bound by which the audit settles points, for any t and best at the k-th.
+
+    tests/audit/test_audit_exact.py::test_pruning_settles_points_and_never_a_conflict checks the code.
+    """
     rng = np.random.default_rng(3)
     for _ in range(200):
         values = np.sort(rng.normal(size=rng.integers(2, 30)).round(rng.integers(1, 6)))

@@ -1,10 +1,7 @@
 """The code in README, documentation and examples runs as it stands, and prints what the page says."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,25 +23,14 @@ def printed(output, shown, exact=True):
     return re.fullmatch(pattern, " ".join(output.split()).strip(), flags=re.DOTALL) is not None
 
 
-def run(program, folder):
-    return subprocess.run(
-        [sys.executable, "-W", "error", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-    )
-
-
 @pytest.mark.parametrize("page", [page for page in pages.PAGES if pages.fences(page, "python")], ids=pages.name)
-def test_code_blocks_run(page, tmp_path):
+def test_code_blocks_run(page, tmp_path, run):
     blocks = pages.fences(page, "python")
     program = tmp_path / "page.py"
     program.write_text("".join(f"print({MARK!r}, end='')\n{block.code}\n" for block in blocks))
-    done = run(program, tmp_path)
-    assert done.returncode == 0, done.stderr
-    for block, output in zip(blocks, done.stdout.split(MARK)[1:], strict=True):
+    code, stdout, stderr = run(program=program, cwd=tmp_path)
+    assert code == 0, stderr
+    for block, output in zip(blocks, stdout.split(MARK)[1:], strict=True):
         for line in block.said:
             assert line in output, f"{line!r} is not in:\n{output}"
         assert block.shown is None or printed(output, block.shown, block.exact), f"not as shown:\n{output}"
@@ -72,26 +58,36 @@ def test_make_targets_exist(page, line):
 
 
 @pytest.mark.parametrize(("page", "line"), OURS, ids=lambda value: value if isinstance(value, str) else "")
-def test_commands_run(page, line, tmp_path):
+def test_commands_run(page, line, tmp_path, run):
     words = shlex.split(line)[1:]
     if line.startswith(LONG):
         words = [words[0], "--help"]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "steadyset", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    code, stdout, stderr = run(*words, cwd=tmp_path)
+    assert code == 0, stderr
+    assert stdout
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_examples_run(example, tmp_path):
-    done = run(example, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+def test_examples_run(example, tmp_path, run):
+    code, stdout, stderr = run(program=example, cwd=tmp_path)
+    assert code == 0, stderr
+    assert stdout
+
+
+def test_each_program_has_its_own_process_folder_and_warnings_as_errors(run, tmp_path):
+    program = tmp_path / "page.py"
+    program.write_text(
+        "import os, sys, warnings\n"
+        "print(os.getcwd(), __name__, os.path.abspath(__file__), sys.path[0], sorted(os.listdir()))\n"
+        "print('mine' in globals() or 'helpers' in sys.modules or hasattr(os, 'mine'))\n"
+        "mine = os.mine = 1\n"
+        "warnings.warn('heard')\n"
+    )
+    for _ in range(2):
+        code, stdout, stderr = run(program=program, cwd=tmp_path)
+        assert stdout == f"{tmp_path} __main__ {program} {tmp_path} ['page.py']\nFalse\n"
+        assert code == 1
+        assert stderr.endswith("UserWarning: heard\n")
 
 
 def test_the_gallery_has_enough_examples():

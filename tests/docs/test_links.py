@@ -34,6 +34,11 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(file), f"{match['target']}: no such heading"
 
 
+def test_there_are_links_to_look_at():
+    assert sum(len(LINK.findall(pages.prose(page))) for page in pages.PAGES) > 50
+    assert sum(len(ROLE.findall(page.read_text())) for page in pages.PAGES if SITE in page.parents) > 20
+
+
 def role_target(page, target):
     base = SITE if target.startswith("/") else page.parent
     return (base / target.lstrip("/")).resolve()

@@ -336,7 +336,10 @@ def test_another_seed(learner):
 
 
 def test_the_small_bag_tail_has_a_falling_envelope():
-    """I_p(t, t/h - t + 1) falls with t for p <= h: the solver's search rests on it."""
+    """I_p(t, t/h - t + 1) falls with t for p <= h: the solver's search rests on it.
+
+    This checks the mathematics only; test_every_larger_number_of_small_bags_reaches_delta checks the search.
+    """
     t = np.concatenate([np.arange(1, 60), np.geomspace(60, 1e6, 60).round()])
     for h in (0.001, 0.0354, 0.2, 0.5, 0.8, 0.99):
         for ratio in (0.2, 0.8, 0.99, 1.0):

@@ -1,10 +1,13 @@
 """Everything that cannot work is refused with one sentence, before training where it can be known."""
 
+import re
+
 import numpy as np
 import pytest
 
 from steadyset import _native
 from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU
+from steadyset.lanes._settings import recipe
 
 RNG = np.random.default_rng(0)
 FLAT, IMAGES = RNG.normal(size=(20, 6)), RNG.normal(size=(20, 8, 8))
@@ -22,7 +25,7 @@ LABELS = np.arange(20) % 3
         ([Linear(4)], FLAT, r"out_features of layers\[0\] must be None or 3, the number of classes; got 4"),
         ([Linear(0), Linear()], FLAT, r"out_features of layers\[0\] must be a whole number that is at least 1; got 0"),
         ([Linear(2.5), Linear()], FLAT, r"out_features of layers\[0\] must be a whole number .* got 2.5"),
-        ([Linear(2**40), Linear()], FLAT, r"out_features of layers\[0\]"),
+        ([Linear(2**40), Linear()], FLAT, r"out_features of layers\[0\] must be a whole number .* got 1099511627776"),
         ([Linear(2**30), Linear()], FLAT, r"layers\[0\] must have fewer than 2\^31 values and parameters"),
         ([Conv2d(2, 3), Flatten(), Linear()], FLAT, r"layers\[0\] must take images.*got flat rows of 6 values"),
         ([Conv2d(2, 9), Flatten(), Linear()], IMAGES, r"kernel_size of layers\[0\] must be at most .*8 x 8; got 9 x 9"),
@@ -100,10 +103,12 @@ def test_labels_outside_the_given_classes():
 def test_diverging_training_names_bag_seed_and_step():
     bags = [np.arange(20)] * 6
     wild = NetClassifier([Linear(8), ReLU(), Linear()], learning_rate=1e30, scale=None, batch_size=5)
-    with pytest.raises(
-        FloatingPointError, match=r"training of bag \d \(seed 4\d\) diverged, .* at step \d+: a smaller"
-    ):
+    sentence = r"training of bag (\d) \(seed (4\d)\) diverged, .* at step (\d+): a smaller"
+    with pytest.raises(FloatingPointError, match=sentence) as caught:
         list(wild.fit_bags(FLAT, LABELS, bags, range(40, 46)))
+    bag, seed, step = map(int, re.search(sentence, str(caught.value)).groups())
+    assert seed == 40 + bag
+    assert step < 4 * wild.epochs  # four batches of five rows in each epoch
 
 
 def test_wrong_points_at_predict():
@@ -119,29 +124,66 @@ def test_wrong_points_at_predict():
         flat.predict(IMAGES)
 
 
-@pytest.mark.parametrize("x", [np.zeros((20, 2, 2, 2, 2)), np.zeros((20, 0, 3)), np.zeros(20)])
-def test_shapes_of_x(x):
-    with pytest.raises(ValueError, match=r"X|array"):
-        NetClassifier([Flatten(), Linear()]).fit(x, LABELS)
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((20, 2, 2, 2, 2), r"^X must have shape \(n, features\), \(n, H, W\) or .*; got \(20, 2, 2, 2, 2\)\.$"),
+        ((20, 0, 3), r"^X must have at least one feature; got shape \(20, 0, 3\)\.$"),
+        ((20,), "^Expected 2D array, got 1D array instead:"),  # scikit-learn's own sentence
+    ],
+)
+def test_shapes_of_x(shape, message):
+    with pytest.raises(ValueError, match=message):
+        NetClassifier([Flatten(), Linear()]).fit(np.zeros(shape), LABELS)
 
 
-def test_the_native_code_checks_for_itself():
+def native_mistakes():
+    """Calls that the estimator never makes, each with the sentence of the native code."""
     network = _native.LanesNetwork.make(6, 1, 1, [("linear", 3, 0, 0, 0, 0.0)])
     x, y = FLAT.astype(np.float32), LABELS.astype(np.int32)
-    out = np.empty((1, 20, 3))
     weights = np.zeros((1, network.n_parameters), np.float32)
-    watch = _native.LanesWatch()
-    for bad in (
-        lambda: network.predict(x[:, :5].copy(), weights, None, None, 1.0, 0.0, out, 0, watch),
-        lambda: network.predict(x, weights[:, :-1].copy(), None, None, 1.0, 0.0, out, 0, watch),
-        lambda: network.predict(x, weights, None, None, 1.0, 0.0, out, 1, watch),
-        lambda: network.predict(x, weights, weights, None, 1.0, 0.0, out, 0, watch),
-        lambda: network.predict(x.astype(np.float64), weights, None, None, 1.0, 0.0, out, 0, watch),
-        lambda: network.train(x, y, [np.array([20])], [0], {}, watch),
-        lambda: _native.LanesNetwork.make(6, 1, 1, []),
-        lambda: _native.LanesNetwork.make(0, 1, 1, [("linear", 3, 0, 0, 0, 0.0)]),
-        lambda: _native.LanesNetwork.make(6, 1, 1, [("gru", 3, 0, 0, 0, 0.0)]),
-        lambda: _native.LanesNetwork.make(1, 3, 3, [("conv", 3, 4, 4, 0, 0.0), ("linear", 3, 0, 0, 0, 0.0)]),
-    ):
-        with pytest.raises((ValueError, TypeError, KeyError)):
-            bad()
+    good = recipe(NetClassifier([Linear()], epochs=1), False)
+
+    def predict(x=x, weights=weights, center=None, at=0):
+        out = np.empty((1, 20, 3))
+        network.predict(x, weights, center, None, 1.0, 0.0, out, at, _native.LanesWatch())
+
+    def train(rows=(0,), y=y, settings=good):
+        network.train(x, y, [np.array(rows, np.int64)], [0], settings, _native.LanesWatch())
+
+    def make(shape, *layers):
+        _native.LanesNetwork.make(*shape, list(layers))
+
+    linear = ("linear", 3, 0, 0, 0, 0.0)
+    return {
+        "row size": (lambda: predict(x=x[:, :5].copy()), "x does not have the network's row size"),
+        "parameters": (lambda: predict(weights=weights[:, :-1].copy()), "parameters do not fit the network"),
+        "place": (lambda: predict(at=1), "out must have shape (models, rows, classes)"),
+        "center alone": (lambda: predict(center=weights), "center and deviation come together"),
+        "dtype": (lambda: predict(x=x.astype(np.float64)), "x must be uint8 or float32"),
+        "row beyond": (lambda: train([0, 20]), "a bag names a row outside x"),
+        "row before": (lambda: train([-1]), "a bag names a row outside x"),
+        "no rows": (lambda: train([]), "a bag is empty"),
+        "label beyond": (lambda: train(y=y + 3), "a label is outside the classes"),
+        "few labels": (lambda: train(y=y[:5].copy()), "labels must have one entry for each row of x"),
+        "no recipe": (lambda: train(settings={}), "'batch_size'"),
+        "no layers": (lambda: make((6, 1, 1)), "the last layer must be linear"),
+        "no features": (lambda: make((0, 1, 1), linear), "the input has no features"),
+        "unknown layer": (lambda: make((6, 1, 1), ("gru", 3, 0, 0, 0, 0.0)), "unknown layer 'gru'"),
+        "large kernel": (
+            lambda: make((1, 3, 3), ("conv", 3, 4, 4, 0, 0.0), linear),
+            "a convolution does not fit its input",
+        ),
+        "none": (lambda: (predict(), train()), None),
+    }
+
+
+@pytest.mark.parametrize("mistake", native_mistakes())
+def test_the_native_code_checks_for_itself(mistake):
+    call, sentence = native_mistakes()[mistake]
+    if sentence is None:  # the calls differ from good ones by their mistake alone
+        assert call() == (None, None)
+        return
+    with pytest.raises((ValueError, KeyError)) as caught:
+        call()
+    assert str(caught.value) == sentence

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -61,7 +62,8 @@ def test_works_in_a_grid_search_and_a_pipeline():
         cv=3,
         n_jobs=2,
     )
-    assert search.fit(X, y).best_score_ > 0.9
+    with parallel_config(backend="threading"):  # new processes would import for longer than the search takes
+        assert search.fit(X, y).best_score_ > 0.9
     pipeline = make_pipeline(StandardScaler(), NetClassifier(scale=None, random_state=0, learning_rate=0.05))
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
 
@@ -103,8 +105,21 @@ def test_images_learn():
 @pytest.mark.parametrize("schedule", ["cosine", "linear", [1.0, 0.0, 0.0]])
 def test_schedules_change_the_training(schedule):
     X, y = load_iris(return_X_y=True)
-    plain = NetClassifier(epochs=3, random_state=0).fit(X, y).parameters_
-    assert not np.array_equal(NetClassifier(epochs=3, schedule=schedule, random_state=0).fit(X, y).parameters_, plain)
+
+    def trained(schedule):
+        return NetClassifier(epochs=3, schedule=schedule, random_state=0).fit(X, y).parameters_
+
+    factors = {"cosine": [1.0, 0.75, 0.25], "linear": [1.0, 2 / 3, 1 / 3]}.get(str(schedule), schedule)
+    assert not np.array_equal(trained(schedule), trained(None))
+    np.testing.assert_allclose(trained(schedule), trained(factors), rtol=1e-5, atol=1e-7)
+
+
+def test_a_schedule_is_one_factor_per_epoch():
+    X, y = load_iris(return_X_y=True)
+    settings = {"random_state": 0, "momentum": 0.0}
+    one = NetClassifier(epochs=1, **settings).fit(X, y).parameters_
+    stopped = NetClassifier(epochs=3, schedule=[1.0, 0.0, 0.0], **settings).fit(X, y).parameters_
+    np.testing.assert_array_equal(stopped, one)
 
 
 def test_a_learning_rate_of_zero_changes_nothing():

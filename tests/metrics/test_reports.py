@@ -168,6 +168,9 @@ def test_by_pair(case):
 def test_views_become_frames(sample):
     y, proba = sample
     sets = ss.inflated_argmax(proba, 0.3)
-    pairs = metrics.by_pair(y, sets, classes=CLASSES).to_frame()
-    assert pairs.index[0] in set(combinations(CLASSES, 2))
+    report = metrics.by_pair(y, sets, classes=CLASSES)
+    pairs = report.to_frame()
+    assert sorted(pairs.index) == sorted(combinations(CLASSES, 2))
+    assert list(pairs.index) == list(report["pair"])
+    assert list(pairs["n_sets"]) == list(report["n_sets"])
     assert list(metrics.by_class(y, sets, classes=CLASSES).to_frame().index) == CLASSES

@@ -11,6 +11,7 @@ from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
 import steadyset as ss
+from helpers.figures import check_readable
 from steadyset import metrics, plot
 
 BASELINE = Path(__file__).parent / "baseline"
@@ -52,6 +53,28 @@ for call in (lambda: ss.plot.survival_curve({"a": [0.1]}), lambda: ss.metrics.by
         "matplotlib is needed here; install it with `pip install steadyset[plot]`.",
         "pandas is needed here; install it with `pip install steadyset[data]`.",
     ], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "complaint"),
+    [
+        ({"x": 0.5, "y": 0.5}, {"x": 0.52, "y": 0.5}, "lies on"),
+        ({"x": 0.5, "y": 0.5}, {"x": 0.5, "y": 3.0}, "leaves the picture"),
+        ({"x": 0.5, "y": 0.5}, {"x": 0.2, "y": 0.2, "fontsize": 2}, "is too small"),
+        ({"x": 0.5, "y": 0.5}, {"x": 0.2, "y": 0.2}, None),
+    ],
+)
+def test_an_unreadable_picture_would_be_noticed(first, second, complaint):
+    from matplotlib import pyplot
+
+    _, ax = pyplot.subplots()
+    for text in (first, second):
+        ax.text(text["x"], text["y"], "words", fontsize=text.get("fontsize", 10))
+    if complaint is None:
+        check_readable(ax)
+        return
+    with pytest.raises(AssertionError, match=complaint):
+        check_readable(ax)
 
 
 PICTURES = {

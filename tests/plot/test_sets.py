@@ -91,7 +91,10 @@ def test_many_labels_leave_the_numbers_out():
 
 
 def test_no_pair_at_all():
-    check_readable(plot.ambiguity_matrix(np.eye(3, dtype=bool)))
+    ax = plot.ambiguity_matrix(np.eye(3, dtype=bool))
+    check_readable(ax)
+    assert not ax.texts
+    assert ax.images[0].get_array().filled(0).tolist() == [[0, 0, 0]] * 3
 
 
 def test_influence():

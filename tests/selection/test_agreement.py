@@ -59,10 +59,15 @@ def test_torch():
 
 
 def test_jax():
+    """Every rule, on arrays of three shapes: JAX compiles anew for each. The golden cases have ten other ones."""
     jax = pytest.importorskip("jax")
+    shapes = {(4, 4), (40, 10), (30, 33)}
+    cases = [(rule, w) for rule, w in CASES if w.shape in shapes]
+    assert {w.shape for _, w in cases} == shapes
+    assert {rule for rule, _ in cases} == {*RULES_ON_SCORES, *RULES_ON_PROBABILITIES}
     with jax.enable_x64(True):
-        assert disagreements(CASES[::7], jax.numpy.asarray, np.asarray) == []
-        for w in scores()[::6]:
+        assert disagreements(cases, jax.numpy.asarray, np.asarray) == []
+        for w in (w for w in scores() if w.shape in shapes):
             got = ss.entry_epsilons(jax.numpy.asarray(w))
             assert isinstance(got, jax.Array)
             assert np.asarray(got) == pytest.approx(ss.entry_epsilons(w), rel=1e-10, abs=1e-300)
@@ -90,12 +95,15 @@ def test_jax_without_x64_rounds_outward():
     w = np.random.default_rng(1).dirichlet(np.ones(6), 500).astype(np.float32)
     narrow = np.asarray(ss.inflated_argmax(jax.numpy.asarray(w), 0.1))
     assert np.all(narrow >= (distances_over_epsilon(w, 0.1) < 1))
+    assert np.all(narrow <= (distances_over_epsilon(w, 0.1 * (1 + 1e-4)) < 1))
+    assert 500 < narrow.sum() < 3000
 
 
 def test_torch_gradients_and_widths():
     torch = pytest.importorskip("torch")
     w = torch.rand(4, 5, requires_grad=True)
     assert ss.inflated_argmax(w, 0.1).dtype == torch.bool
+    assert np.array_equal(ss.inflated_argmax(w, 0.1).numpy(), ss.inflated_argmax(w.detach().numpy(), 0.1))
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.int64, torch.uint8, torch.bool):
         narrow = (torch.rand(30, 6) * 3).to(dtype)
         wide = narrow.to(torch.float64).numpy()

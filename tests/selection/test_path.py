@@ -84,11 +84,10 @@ def test_gaps_far_below_the_range():
     assert ss.entry_epsilons(w)[:4] == pytest.approx(expected, rel=1e-12)
 
 
-def test_extremes_stay_finite():
+def test_entries_past_the_floats_range_are_infinite():
     w = np.array([1.7e308, -1.7e308, 0.0])
-    entries = ss.entry_epsilons(w)
-    assert entries[0] == 0
-    assert not np.isnan(entries).any()
+    assert ss.entry_epsilons(w).tolist() == [0, math.inf, math.inf]
+    assert ss.entry_epsilons(w / 2) == pytest.approx([0, math.inf, math.sqrt(2) * 0.85e308], rel=1e-12)
 
 
 @given(st.integers(0, 2**32))

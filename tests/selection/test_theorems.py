@@ -200,6 +200,17 @@ def test_mass_threshold_compatible(pair, tau):
         assert np.linalg.norm(v - w) >= rule.compatible_epsilon(len(w)) * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("tau", [0.6, 0.8, 0.95])
+@pytest.mark.parametrize("n_labels", [2, 4, 10])
+def test_mass_threshold_compatible_epsilon_is_attained(n_labels, tau):
+    """The mass tau on one half of the labels, or on the other: disjoint sets at exactly that distance."""
+    half = n_labels // 2
+    w = np.repeat([tau / half, (1 - tau) / half], half)
+    rule = ss.MassThreshold(tau)
+    assert not np.any(rule(w) & rule(w[::-1]))
+    assert np.linalg.norm(w - w[::-1]) == pytest.approx(rule.compatible_epsilon(n_labels), rel=1e-12)
+
+
 @given(simplex_pairs(), st.floats(0.2, 5.0))
 def test_ndc_compatible(pair, beta):
     rule = ss.NDC(beta)

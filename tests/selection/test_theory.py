@@ -49,6 +49,10 @@ def test_what_keeps_a_label_out(w, epsilon):
         best = max(float(quotients.max()), 0.0)
         assert best <= distance[j] + 1e-9
         assert best >= distance[j] - 2e-3 * (1 + np.ptp(w))
+        if best > epsilon * (1 + 1e-9):  # some lambda keeps the label out
+            assert not ss.inflated_argmax(w, epsilon)[j]
+        if best < epsilon - 2e-3 * (1 + np.ptp(w)):  # none does
+            assert ss.inflated_argmax(w, epsilon)[j]
 
 
 @settings(max_examples=40)
@@ -57,6 +61,8 @@ def test_the_threshold_is_a_maximum_over_the_simplex(w, epsilon, data):
     weights, (best, t) = GRIDS[len(w)], maximiser(w, epsilon)
     assert (weights @ w - epsilon * phi(weights)).max() <= t + 1e-9
     assert best @ w - epsilon * phi(best) == pytest.approx(t, abs=1e-9)
+    clear = np.abs(w - t) > 1e-9 * epsilon
+    assert np.array_equal(ss.inflated_argmax(w, epsilon)[clear], (w > t)[clear])
     v = data.draw(hnp.arrays(np.float64, w.shape, elements=values))
     other, s = maximiser(v, epsilon)
     assert abs(s - t) <= np.abs(v - w).max() + 1e-9  # 1-Lipschitz in the sup norm
@@ -129,6 +135,9 @@ def test_newton_rises_to_the_root(w, start):
         assert c - 1e-12 <= following <= root + 1e-12
         c = following
     assert c == pytest.approx(root, abs=1e-9)
+    threshold = c + math.sqrt(0.5) - np.maximum(u - c, 0).sum()
+    clear = np.abs(u - threshold) > 1e-8
+    assert np.array_equal(ss.inflated_argmax(w, 1.0)[clear], (u > threshold)[clear])
 
 
 @settings(max_examples=40)

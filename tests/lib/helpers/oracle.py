@@ -16,15 +16,18 @@ def distances_over_epsilon(w: np.ndarray, epsilon: float) -> np.ndarray:
     u = (w - w.max(axis=1, keepdims=True)) / np.longdouble(epsilon)
     u = np.maximum(u, np.longdouble(-1e6))  # R_j is then farther than epsilon in any case
     out = np.empty_like(u)
+    order = np.argsort(-u, axis=1)
+    descending, place = np.take_along_axis(u, order, axis=1), np.argsort(order, axis=1)
     for j in range(n_labels):
-        others = -np.sort(-np.delete(u, j, axis=1), axis=1)
+        behind = np.arange(n_labels - 1) >= place[:, [j]]
+        others = np.where(behind, descending[:, 1:], descending[:, :-1])  # all but u_j, largest first
         # With the q largest others above a: a = (u_j - 1/sqrt 2 + their sum) / (1 + q). The right-hand side of the
         # lemma's equation rises with a, so that the right q is the number of others whose own value is above a.
         sums = np.concatenate([np.zeros((n, 1), np.longdouble), np.cumsum(others, axis=1)], axis=1)
         roots = (u[:, [j]] - INV_SQRT2 + sums) / (1 + np.arange(n_labels, dtype=np.longdouble))
         q = (others > roots[:, : n_labels - 1]).sum(axis=1) if n_labels > 1 else np.zeros(n, int)
         a = np.take_along_axis(roots, q[:, None], axis=1)[:, 0]
-        lowered = np.maximum(np.delete(u, j, axis=1) - a[:, None], 0)
+        lowered = np.maximum(others - a[:, None], 0)
         # On R_j itself the projection is w, and a may lie below w_j - h.
         raised = a + INV_SQRT2 - u[:, j]
         out[:, j] = np.sqrt(np.maximum(raised, 0) ** 2 + (lowered**2).sum(axis=1))

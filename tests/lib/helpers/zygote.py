@@ -1,25 +1,52 @@
-"""Real processes of the command line that do not import it anew: one process imports it and forks the others.
+"""Real processes that do not import everything anew: one process imports and forks the others.
 
 It reads one line of JSON per process to start, and answers with the process id and then with the exit code.
 """
 
+import atexit
+import gc
+import importlib
 import json
 import os
 import resource
+import runpy
 import subprocess
 import sys
+import threading
 import traceback
+import warnings
+
+COMMAND_LINE = ("pandas", "pyarrow.csv", "pyarrow.parquet", "skops.io", "steadyset.cli")
+PROGRAMS = (
+    "matplotlib.pyplot",
+    "pandas",
+    "skops.io",
+    "sklearn.datasets",
+    "sklearn.ensemble",
+    "sklearn.linear_model",
+    "sklearn.model_selection",
+    "sklearn.pipeline",
+    "steadyset.lanes",
+    "steadyset.reporting",
+    "steadyset.cli",
+)
 
 
 class Zygote:
-    def __init__(self, folder):
+    """Forks processes that have these modules imported; `options` are Python's own."""
+
+    def __init__(self, folder, imports=COMMAND_LINE, options=(), env=None):
         self._folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, *options, __file__, *imports],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(env or {})},
         )
 
-    def start(self, *arguments, cwd, stdin=b"", largest_file=None):
-        """Start a command; give a function that waits for it and returns (exit code, stdout, stderr)."""
+    def start(self, *arguments, cwd, stdin=b"", largest_file=None, program=None):
+        """Start a command, or a program; give its id and a function that waits for (exit code, stdout, stderr)."""
         files = {name: str(self._folder / name) for name in ("stdin", "stdout", "stderr")}
         (self._folder / "stdin").write_bytes(stdin)
         order = {
@@ -27,6 +54,7 @@ class Zygote:
             "cwd": str(cwd),
             "files": files,
             "largest_file": largest_file,
+            "program": program and str(program),
         }
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
@@ -44,26 +72,23 @@ class Zygote:
         self._process.wait()
 
 
-def serve():
-    import pandas  # noqa: F401
-    import pyarrow.csv
-    import pyarrow.parquet  # noqa: F401
-    import skops.io  # noqa: F401
-
-    import steadyset.cli  # noqa: F401
-    from steadyset.__main__ import main
-
+def serve(imports):
+    for name in imports:
+        importlib.import_module(name)
+    gc.freeze()  # what is imported stays shared with the forked processes
     for line in sys.stdin:
         order = json.loads(line)
-        pid = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside the threads of a numeric library
+            pid = os.fork()
         if pid == 0:
-            _become(order, main)
+            _become(order)
         print(pid, flush=True)
         _, status = os.waitpid(pid, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _become(order, main):
+def _become(order):
     os.setsid()  # a group of its own, to which Ctrl-C goes
     os.chdir(order["cwd"])
     for number, (name, flags) in enumerate({"stdin": os.O_RDONLY, "stdout": 0o1101, "stderr": 0o1101}.items()):
@@ -71,6 +96,10 @@ def _become(order, main):
         os.dup2(handle, number)
     if order["largest_file"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["largest_file"], order["largest_file"]))
+    if order["program"] is not None:
+        _run(order["program"], order["arguments"])
+    from steadyset.__main__ import main
+
     sys.argv = ["steadyset", *order["arguments"]]
     code = 0
     try:
@@ -85,5 +114,22 @@ def _become(order, main):
     os._exit(code)
 
 
+def _run(program, arguments):
+    """Run a file as `python file` does; at the end threads are joined and exit functions called, as Python does."""
+    sys.argv = [program, *arguments]
+    sys.path[0] = os.path.dirname(program)
+    code = 0
+    try:
+        runpy.run_path(program, run_name="__main__")
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1:])
