@@ -161,3 +161,30 @@ def test_the_tests_mirror_the_rooms():
     folders = {folder.name for folder in (ROOT / "tests").iterdir() if any(folder.glob("**/test_*.py"))}
     assert folders - {"docs"} <= rooms
     assert rooms - folders <= {"tables"}  # which the tests of the command line drive
+
+
+# What only one module may do, and the words by which it is recognised.
+ALONE = {
+    "_base/whole_files.py": r"os\.(replace|rename|link)\(",
+    "_base/sklearn_doors.py": r"\b_(check_method_params|num_samples|safe_indexing|skl_callbacks|init_callback_context)\b"
+    r"|(from|import) sklearn[\w.]*\._",
+}
+
+
+@pytest.mark.parametrize("module", ALONE)
+def test_one_module_alone_does_it(module):
+    doing = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if re.search(ALONE[module], path.read_text())
+    ]
+    assert doing == [module]
+
+
+def test_no_other_room_asks_of_which_type_a_rule_is():
+    types = "Argmax|InflatedArgmax|FixedMargin|TopK|MassThreshold|NDC|SVBOP"
+    switch = re.compile(rf"isinstance\([^()]*\b({types})\b|type\(\w+\) (is|in|not in) .*\b({types})\b|case ({types})\(")
+    asking = [
+        path for path in PACKAGE.rglob("*.py") if path.parent.name != "selection" and switch.search(path.read_text())
+    ]
+    assert asking == []

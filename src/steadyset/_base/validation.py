@@ -1,4 +1,4 @@
-"""The only room that rejects a user's array or number; every error is one sentence."""
+"""Checks of arguments that several rooms take: the checked value comes back, or an error of one sentence."""
 
 import math
 import numbers
