@@ -194,8 +194,8 @@ def test_a_full_disk_while_the_model_is_written(stranger, zygote, tmp_path):
 
 
 def test_a_compressed_input_that_ends_early_is_not_called_a_failed_write(zygote, tmp_path):
-    rows = np.random.default_rng(0).dirichlet([1, 1], 200_000)
-    text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in rows)
+    rows = np.random.default_rng(0).dirichlet([1, 1], 2000)
+    text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in rows) * 100  # several blocks, all of them whole but the last
     packed = gzip.compress(text.encode(), mtime=0)
     (tmp_path / "p.csv.gz").write_bytes(packed[: len(packed) * 3 // 4])
     told = fails(zygote, tmp_path, "p.csv.gz", "-o", "s.csv", command="select")
