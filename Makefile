@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The oldest Python that is supported: the oldest numpy has no wheels for new ones.
 OLDEST_PYTHON ?= python3.11
 OLDEST := .venv-oldest
-# Rooms that need neither a browser nor torch, and the doctests.
+# The core rooms; what needs torch, JAX, LightGBM or XGBoost is skipped there.
 OLDEST_TESTS := $(addprefix tests/,_base selection guarantees bags audit metrics ensemble plot cli test_package.py)
 NATIVE := CMakeLists.txt $(shell find native -type f)
 

@@ -176,7 +176,7 @@ def xgboost_classifier():
     return xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1)
 
 
-BASES = {
+LEARNERS = {
     "DecisionTreeClassifier": DecisionTreeClassifier,
     "LogisticRegression": lambda: LogisticRegression(max_iter=500),
     "KNeighborsClassifier": KNeighborsClassifier,
@@ -187,9 +187,9 @@ BASES = {
 }
 
 
-@pytest.mark.parametrize("name", BASES)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_any_base_inside_and_outside_other_tools(name):
-    base = BASES[name]()
+    base = LEARNERS[name]()
     model = stable(base, 4)
     assert cross_val_score(model, X, NAMES, cv=3).mean() > 0.85
     search = GridSearchCV(model, {"n_estimators": [2, 4], "epsilon": [0.05, 0.1]}, cv=2).fit(X, NAMES)
