@@ -16,7 +16,7 @@ import threading
 import traceback
 import warnings
 
-COMMAND_LINE = ("pandas", "pyarrow.csv", "pyarrow.parquet", "skops.io", "steadyset.cli")
+COMMAND_LINE = ("pandas", "pyarrow.csv", "pyarrow.parquet", "skops.io", "steadyset.cli", "steadyset.__main__")
 PROGRAMS = (
     "matplotlib.pyplot",
     "pandas",
@@ -29,6 +29,7 @@ PROGRAMS = (
     "steadyset.lanes",
     "steadyset.reporting",
     "steadyset.cli",
+    "steadyset.__main__",
 )
 
 
