@@ -15,7 +15,7 @@ help:
 	@echo "make demo         set up, then run the demonstration"
 	@echo "make test         set up, then run linters, type checks and the whole test suite"
 	@echo "make test-oldest  set up with the oldest supported dependencies, then run the core tests"
-	@echo "make docs         set up, then build the documentation site into build/docs and check its links"
+	@echo "make docs         set up, then build the documentation site into build/docs, check its links and layout"
 	@echo "make trials       the long trials: millions of cases"
 	@echo "make bench        measure: ratios against named rivals, in one run"
 	@echo "make clean        remove what was built"
@@ -49,19 +49,20 @@ lint: $(VENV)/.test
 
 test: lint
 	@echo "test: the whole suite"
-	@$(BIN)/python -m pytest -n 2 -q
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 # matplotlib 3.10.0 calls what newer releases of pyparsing have renamed.
 test-oldest: $(OLDEST)/.test
 	@$(OLDEST)/bin/python tools/floors.py check test-core
 	@echo "test-oldest: the core tests"
-	@$(OLDEST)/bin/python -m pytest -n 2 -q -W ignore::pyparsing.warnings.PyparsingDeprecationWarning $(OLDEST_TESTS)
+	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -q -W ignore::pyparsing.warnings.PyparsingDeprecationWarning $(OLDEST_TESTS)
 
 docs: $(VENV)/.docs
 	@echo "docs: the site, warnings are errors"
-	@rm -rf build/docs docs/api
+	@rm -rf build/docs build/doctrees docs/api
 	@$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d build/doctrees docs build/docs
 	@$(BIN)/python tools/check_links.py build/docs
+	@$(BIN)/python tools/check_layout.py build/docs
 	@echo "docs: open build/docs/index.html"
 
 trials: $(VENV)/.test
