@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steadyset._base import validation
 
@@ -36,3 +37,11 @@ def to_labels(mask: Any, classes: Sequence[Any] | np.ndarray[Any, Any]) -> list[
     if len(labels) != sets.shape[-1]:
         raise ValueError(f"classes must name each of the mask's {sets.shape[-1]} columns; got {len(labels)} labels.")
     return [tuple(labels[j] for j in np.flatnonzero(row)) for row in sets.reshape(-1, sets.shape[-1])]
+
+
+def label_pairs(sets: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
+    """Return how many sets hold each two labels, and the pairs of columns that share a set, the most common first."""
+    counts = sets.astype(np.int64).T @ sets
+    first, second = np.nonzero(np.triu(counts, 1))
+    order = np.argsort(-counts[first, second], kind="stable")
+    return counts, list(zip(first[order].tolist(), second[order].tolist(), strict=True))

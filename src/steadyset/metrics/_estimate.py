@@ -101,8 +101,10 @@ def mean(values: NDArray[Any], weights: NDArray[np.float64]) -> Estimate:
     return ratio(values, np.ones_like(weights), weights)
 
 
-def warn_undefined(name: str, why: str, depth: int = 0) -> None:
-    """Warn the caller of a public function, which is `depth` calls away from here, that its answer is NaN."""
-    from sklearn.exceptions import UndefinedMetricWarning
+def warned(estimate: Estimate, name: str, why: str = "no sample has a weight above 0") -> Estimate:
+    """Return the estimate of the public function that calls this; where it is NaN, warn the caller of that one."""
+    if math.isnan(estimate):
+        from sklearn.exceptions import UndefinedMetricWarning
 
-    warnings.warn(f"{name} is undefined and NaN: {why}.", UndefinedMetricWarning, stacklevel=3 + depth)
+        warnings.warn(f"{name} is undefined and NaN: {why}.", UndefinedMetricWarning, stacklevel=3)
+    return estimate

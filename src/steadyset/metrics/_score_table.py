@@ -58,8 +58,7 @@ class ScoreTable:
         return tuple(row[place] for row in self.rows)
 
     def __str__(self) -> str:
-        header = [name + _ARROWS[better] for name, better in zip(self.columns, self.better, strict=True)]
-        lines = [header, *([_shown(cell) for cell in row] for row in self.rows)]
+        lines = self._lines()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
             "  ".join(
@@ -68,6 +67,11 @@ class ScoreTable:
             ).rstrip()
             for line in lines
         )
+
+    def _lines(self) -> list[list[str]]:
+        """Return the header with its arrows, then the rows, as texts."""
+        header = [name + _ARROWS[better] for name, better in zip(self.columns, self.better, strict=True)]
+        return [header, *([_shown(cell) for cell in row] for row in self.rows)]
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame indexed by the first column; standard errors get columns of their own.
@@ -99,9 +103,9 @@ class ScoreTable:
         >>> print(table.to_markdown().splitlines()[0][:33])
         | rule | correct_single ↑ | size
         """
-        header = [name + _ARROWS[better] for name, better in zip(self.columns, self.better, strict=True)]
+        header, *body = self._lines()
         ruler = ["---"] + ["---:"] * (len(header) - 1)
-        lines = [header, ruler, *([_shown(cell) for cell in row] for row in self.rows)]
+        lines = [header, ruler, *body]
         return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines)
 
     def to_latex(self) -> str:

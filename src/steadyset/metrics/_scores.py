@@ -1,14 +1,12 @@
-"""Scores that are means over samples."""
+"""Scores of label sets: means and ratios over samples."""
 
-import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steadyset._base import set_validation, validation
-from steadyset.metrics._estimate import Estimate, mean, warn_undefined
-from steadyset.metrics._points import points
+from steadyset.metrics._estimate import Estimate, mean, warned
+from steadyset.metrics._points import FORMULAS, points
 
 
 def correct_single_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> Estimate:
@@ -32,14 +30,13 @@ def correct_single_score(y_true: Any, sets: Any, *, classes: Any = None, sample_
 
     Examples
     --------
-    >>> import numpy as np
     >>> import steadyset as ss
-    >>> sets = np.array([[True, False], [True, True], [False, True]])
+    >>> sets = [[True, False], [True, True], [False, True]]
     >>> ss.metrics.correct_single_score(["a", "a", "a"], sets, classes=["a", "b"])
     0.3333333333333333
     """
     found = points(y_true, sets, classes, sample_weight)
-    return _mean_or_warn("correct_single_score", found.correct_single, found.weights)
+    return warned(mean(found.correct_single, found.weights), "correct_single_score")
 
 
 def coverage_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> Estimate:
@@ -47,14 +44,8 @@ def coverage_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight
 
     Parameters
     ----------
-    y_true : sequence of n_samples labels
-        True labels: column numbers, or any labels where `classes` names the columns.
-    sets : bool array of shape (n_samples, n_classes)
-        Label sets.
-    classes : sequence of n_classes labels, default=None
-        The label of each column.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights that are at least 0.
+    y_true, sets, classes, sample_weight
+        As in :func:`correct_single_score`.
 
     Returns
     -------
@@ -63,14 +54,13 @@ def coverage_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight
 
     Examples
     --------
-    >>> import numpy as np
     >>> import steadyset as ss
-    >>> sets = np.array([[True, False], [True, True], [False, True]])
+    >>> sets = [[True, False], [True, True], [False, True]]
     >>> ss.metrics.coverage_score([0, 0, 0], sets)
     0.6666666666666666
     """
     found = points(y_true, sets, classes, sample_weight)
-    return _mean_or_warn("coverage_score", found.covered, found.weights)
+    return warned(mean(found.covered, found.weights), "coverage_score")
 
 
 def mean_set_size(sets: Any, *, sample_weight: Any = None) -> Estimate:
@@ -78,10 +68,8 @@ def mean_set_size(sets: Any, *, sample_weight: Any = None) -> Estimate:
 
     Parameters
     ----------
-    sets : bool array of shape (n_samples, n_classes)
-        Label sets.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights that are at least 0.
+    sets, sample_weight
+        As in :func:`correct_single_score`.
 
     Returns
     -------
@@ -90,14 +78,13 @@ def mean_set_size(sets: Any, *, sample_weight: Any = None) -> Estimate:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import steadyset as ss
-    >>> ss.metrics.mean_set_size(np.array([[True, False], [True, True]]))
+    >>> ss.metrics.mean_set_size([[True, False], [True, True]])
     1.5
     """
     mask = set_validation.sample_sets(sets)
     weights = set_validation.sample_weights(sample_weight, len(mask))
-    return _mean_or_warn("mean_set_size", mask.sum(axis=1), weights)
+    return warned(mean(mask.sum(axis=1), weights), "mean_set_size")
 
 
 def utility_score(
@@ -109,16 +96,10 @@ def utility_score(
 
     Parameters
     ----------
-    y_true : sequence of n_samples labels
-        True labels: column numbers, or any labels where `classes` names the columns.
-    sets : bool array of shape (n_samples, n_classes)
-        Label sets, none empty.
+    y_true, sets, classes, sample_weight
+        As in :func:`correct_single_score`; no set may be empty.
     utility : {"u65", "u80"} or pair (alpha, beta), default="u65"
         u65 is (1.6, 0.6), u80 is (2.2, 1.2): a right pair of labels earns 0.65 or 0.80.
-    classes : sequence of n_classes labels, default=None
-        The label of each column.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights that are at least 0.
 
     Returns
     -------
@@ -127,13 +108,12 @@ def utility_score(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import steadyset as ss
-    >>> sets = np.array([[True, False], [True, True]])
+    >>> sets = [[True, False], [True, True]]
     >>> round(ss.metrics.utility_score([0, 0], sets, utility=(2, 1)), 3)
     0.875
     """
-    return _utility("utility_score", y_true, sets, utility, classes, sample_weight)
+    return warned(_mean_utility(y_true, sets, utility, classes, sample_weight), "utility_score")
 
 
 def u65_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> Estimate:
@@ -141,14 +121,8 @@ def u65_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any
 
     Parameters
     ----------
-    y_true : sequence of n_samples labels
-        True labels: column numbers, or any labels where `classes` names the columns.
-    sets : bool array of shape (n_samples, n_classes)
-        Label sets, none empty.
-    classes : sequence of n_classes labels, default=None
-        The label of each column.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights that are at least 0.
+    y_true, sets, classes, sample_weight
+        As in :func:`utility_score`.
 
     Returns
     -------
@@ -157,12 +131,11 @@ def u65_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any
 
     Examples
     --------
-    >>> import numpy as np
     >>> import steadyset as ss
-    >>> round(ss.metrics.u65_score([0, 0], np.array([[True, False], [True, True]])), 3)
+    >>> round(ss.metrics.u65_score([0, 0], [[True, False], [True, True]]), 3)
     0.825
     """
-    return _utility("u65_score", y_true, sets, "u65", classes, sample_weight)
+    return warned(_mean_utility(y_true, sets, "u65", classes, sample_weight), "u65_score")
 
 
 def u80_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> Estimate:
@@ -170,14 +143,8 @@ def u80_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any
 
     Parameters
     ----------
-    y_true : sequence of n_samples labels
-        True labels: column numbers, or any labels where `classes` names the columns.
-    sets : bool array of shape (n_samples, n_classes)
-        Label sets, none empty.
-    classes : sequence of n_classes labels, default=None
-        The label of each column.
-    sample_weight : array of shape (n_samples,), default=None
-        Weights that are at least 0.
+    y_true, sets, classes, sample_weight
+        As in :func:`utility_score`.
 
     Returns
     -------
@@ -186,23 +153,100 @@ def u80_score(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any
 
     Examples
     --------
-    >>> import numpy as np
     >>> import steadyset as ss
-    >>> round(ss.metrics.u80_score([0, 0], np.array([[True, False], [True, True]])), 3)
+    >>> round(ss.metrics.u80_score([0, 0], [[True, False], [True, True]]), 3)
     0.9
     """
-    return _utility("u80_score", y_true, sets, "u80", classes, sample_weight)
+    return warned(_mean_utility(y_true, sets, "u80", classes, sample_weight), "u80_score")
 
 
-def _utility(name: str, y_true: Any, sets: Any, utility: Any, classes: Any, sample_weight: Any) -> Estimate:
+def _mean_utility(y_true: Any, sets: Any, utility: Any, classes: Any, sample_weight: Any) -> Estimate:
     pair = validation.utility(utility)
     found = points(y_true, sets, classes, sample_weight)
     set_validation.no_empty_set(found.sets)
-    return _mean_or_warn(name, found.utilities(pair), found.weights, depth=1)
+    return mean(found.utilities(pair), found.weights)
 
 
-def _mean_or_warn(name: str, values: NDArray[Any], weights: NDArray[np.float64], depth: int = 0) -> Estimate:
-    found = mean(values, weights)
-    if math.isnan(found):
-        warn_undefined(name, "no sample has a weight above 0", depth=depth + 1)
-    return found
+def conflict_rate(sets_old: Any, sets_new: Any, *, sample_weight: Any = None) -> Estimate:
+    """Return how often the new set shares no label with the old one.
+
+    Parameters
+    ----------
+    sets_old, sets_new : bool arrays of shape (n_samples, n_classes)
+        Label sets of the same samples before and after, with the same columns; none empty.
+    sample_weight
+        As in :func:`correct_single_score`.
+
+    Returns
+    -------
+    Estimate
+        A float from 0 to 1, lower is better, with its `standard_error`; NaN with a warning where no sample counts.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/metrics`.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> old, new = [[0.51, 0.49], [0.9, 0.1]], [[0.49, 0.51], [0.8, 0.2]]
+    >>> ss.metrics.conflict_rate(ss.argmax_set(old), ss.argmax_set(new))
+    0.5
+    >>> ss.metrics.conflict_rate(ss.inflated_argmax(old, epsilon=0.1), ss.inflated_argmax(new, epsilon=0.1))
+    0.0
+    """
+    old = set_validation.no_empty_set(set_validation.sample_sets(sets_old, "sets_old"), "sets_old")
+    new = set_validation.no_empty_set(set_validation.sample_sets(sets_new, "sets_new"), "sets_new")
+    set_validation.same_shape(new, "sets_new", old.shape, "sets_old")
+    weights = set_validation.sample_weights(sample_weight, len(old))
+    return warned(mean(np.count_nonzero(old & new, axis=1) == 0, weights), "conflict_rate")
+
+
+def superfluous_inflation(
+    y_true: Any,
+    sets: Any,
+    proba: Any,
+    *,
+    classes: Any = None,
+    sample_weight: Any = None,
+    standard_error: str = "ratio",
+) -> Estimate:
+    """Return how often the argmax was right where the set had two labels or more, relative to the set itself.
+
+    The share of sets of two labels or more whose argmax holds the true label, over the share of those that hold it.
+    Near 1 the further labels bought nothing: the argmax alone was right as often.
+
+    Parameters
+    ----------
+    y_true, sets, classes, sample_weight
+        As in :func:`correct_single_score`.
+    proba : array of shape (n_samples, n_classes)
+        The probabilities that the sets come from; all their maximisers count as argmax.
+    standard_error : {"ratio", "paper"}, default="ratio"
+        "ratio" is the standard error of a ratio of sums. "paper" is the formula behind the paper's table,
+        sqrt(r (1 - r) / n_samples), which counts all samples instead of those in the denominator and so is too small;
+        it is for comparison only, and NaN where r is above 1.
+
+    Returns
+    -------
+    Estimate
+        A float, lower is better, with its `standard_error`. Undefined, which is NaN with a warning, where no set of
+        two labels or more holds its true label.
+
+    Notes
+    -----
+    Theory: :doc:`/theory/metrics`.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> proba = [[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.9, 0.1, 0.0]]
+    >>> sets = ss.inflated_argmax(proba, epsilon=0.2)
+    >>> ss.metrics.superfluous_inflation([0, 0, 0], sets, proba)
+    0.5
+    """
+    validation.choice(standard_error, "standard_error", FORMULAS)
+    found = points(y_true, sets, classes, sample_weight)
+    larger = (found.sizes >= 2) & (found.weights > 0)
+    why = "no set of two labels or more holds its true label" if larger.any() else "no set has two labels"
+    return warned(found.superfluous(proba, standard_error), "superfluous_inflation", why)

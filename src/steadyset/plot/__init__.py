@@ -11,15 +11,33 @@ Examples
 (1, 2)
 """
 
-from steadyset.plot._ambiguity import Ambiguity, ambiguity_matrix, compute_ambiguity_matrix
-from steadyset.plot._bag_size import BagSizeTradeoff, bag_size_tradeoff, compute_bag_size_tradeoff
-from steadyset.plot._epsilon import EpsilonTradeoff, compute_epsilon_tradeoff, epsilon_tradeoff
-from steadyset.plot._histogram import SizeHistogram, compute_set_size_histogram, set_size_histogram
-from steadyset.plot._images import plot_sets
-from steadyset.plot._influence import RowInfluence, compute_influence, influence
+from steadyset.plot._audits import (
+    RowInfluence,
+    SurvivalCurve,
+    compute_influence,
+    compute_survival_curve,
+    influence,
+    survival_curve,
+)
 from steadyset.plot._set_size import SetSizes, compute_set_size_by_classes, set_size_by_classes
+from steadyset.plot._sets import (
+    Ambiguity,
+    SizeHistogram,
+    ambiguity_matrix,
+    compute_ambiguity_matrix,
+    compute_set_size_histogram,
+    plot_sets,
+    set_size_histogram,
+)
 from steadyset.plot._simplex import Edge, Region, SimplexRegions, compute_simplex_regions, simplex_regions
-from steadyset.plot._survival import SurvivalCurve, compute_survival_curve, survival_curve
+from steadyset.plot._tradeoffs import (
+    BagSizeTradeoff,
+    EpsilonTradeoff,
+    bag_size_tradeoff,
+    compute_bag_size_tradeoff,
+    compute_epsilon_tradeoff,
+    epsilon_tradeoff,
+)
 
 __all__ = [
     "Ambiguity",

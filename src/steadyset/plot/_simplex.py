@@ -232,8 +232,8 @@ def simplex_regions(rule: Rule, *, classes: Any = (1, 2, 3), ax: "Axes | None" =
 
     Parameters
     ----------
-    rule : InflatedArgmax, FixedMargin or Argmax
-        The rule.
+    rule
+        As in :func:`compute_simplex_regions`, which returns the regions as numbers.
     classes : sequence of three labels, default=(1, 2, 3)
         What to call the labels.
     ax : matplotlib Axes, default=None
@@ -242,10 +242,6 @@ def simplex_regions(rule: Rule, *, classes: Any = (1, 2, 3), ax: "Axes | None" =
     Returns
     -------
     matplotlib Axes
-
-    See Also
-    --------
-    compute_simplex_regions : the regions as numbers.
 
     Examples
     --------

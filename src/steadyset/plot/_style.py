@@ -34,20 +34,3 @@ def open_frame(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(visible=True, color="#DDDDDD", linewidth=0.8)
     ax.set_axisbelow(True)
-
-
-def right_scale(ax: "Axes", label: str, number: int) -> "Axes":
-    """Return axes with a scale of their own on the right, in the colour of their one line."""
-    right: Axes = ax.twinx()
-    colour = COLOURS[number]
-    right.set_ylabel(label, color=colour)
-    right.tick_params(axis="y", colors=colour)
-    right.spines["top"].set_visible(False)
-    right.spines["right"].set_color(colour)
-    return right
-
-
-def shared_legend(ax: "Axes", right: "Axes") -> None:
-    """Put one legend for both scales above the picture."""
-    handles, labels = (a + b for a, b in zip(*(x.get_legend_handles_labels() for x in (ax, right)), strict=True))
-    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base import validation
+from steadyset._base.label_sets import label_pairs
 from steadyset.audit import Certificates, StabilityAudit, audit_bags, certify
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
@@ -143,10 +144,7 @@ def _pairs(sets: NDArray[np.bool_], inputs: Inputs) -> list[dict[str, Any]]:
     if inputs.columns is not None:
         table = by_pair(inputs.columns, sets)
         return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    counts = sets.astype(np.int64).T @ sets
-    first, second = np.nonzero(np.triu(counts, 1))
-    order = np.argsort(-counts[first, second], kind="stable")
-    pairs = zip(first[order].tolist(), second[order].tolist(), strict=True)
+    counts, pairs = label_pairs(sets)
     return [{"pair": pair, "n_sets": int(counts[pair])} for pair in pairs]
 
 

@@ -1,0 +1,207 @@
+"""Tables: every metric for several rules side by side, and one rule's sets by size, by true class and by pairs."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from steadyset._base import set_validation, validation
+from steadyset._base.label_sets import label_pairs
+from steadyset.metrics._estimate import UNDEFINED, Estimate, mean, ratio
+from steadyset.metrics._points import FORMULAS, points
+from steadyset.metrics._score_table import ScoreTable
+from steadyset.selection import Rule
+
+# Column, and which values are better.
+_COLUMNS = {
+    "rule": "",
+    "correct_single": "higher",
+    "size": "lower",
+    "coverage": "higher",
+    "u65": "higher",
+    "u80": "higher",
+    "superfluous_inflation": "lower",
+}
+
+
+def set_report(
+    y_true: Any,
+    sets: Any,
+    proba: Any = None,
+    *,
+    classes: Any = None,
+    sample_weight: Any = None,
+    standard_error: str = "ratio",
+) -> ScoreTable:
+    """Measure several rules, or the sets of several models, on the same samples.
+
+    Parameters
+    ----------
+    y_true, classes, sample_weight
+        As in :func:`correct_single_score`.
+    sets : mapping from names to masks or rules, or a sequence of rules
+        What to compare: bool masks of shape (n_samples, n_classes), or rules to apply to `proba`.
+    proba : array of shape (n_samples, n_classes), or mapping from names to arrays, default=None
+        The probabilities: one array for all, or one for each name. Without them rules cannot be applied, and
+        superfluous inflation stays undefined.
+    standard_error : {"ratio", "paper"}, default="ratio"
+        The standard error of superfluous inflation; see :func:`superfluous_inflation`.
+
+    Returns
+    -------
+    ScoreTable
+        A row for each name with correct_single, size, coverage, u65, u80 and superfluous_inflation. What is undefined
+        is NaN and prints as a dash, without a warning; the utilities are undefined where a set is empty.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> proba = [[0.5, 0.45, 0.05], [0.45, 0.5, 0.05], [0.9, 0.1, 0.0], [0.1, 0.2, 0.7], [0.2, 0.2, 0.6]]
+    >>> rules = {"argmax": ss.Argmax(), "inflated": ss.InflatedArgmax(0.1)}
+    >>> table = ss.metrics.set_report(["a", "a", "a", "b", "c"], rules, proba, classes=["a", "b", "c"])
+    >>> print(table)
+    rule      correct_single ↑         size ↓     coverage ↑          u65 ↑          u80 ↑  superfluous_inflation ↓
+    argmax       0.600 (0.219)  1.000 (0.000)  0.600 (0.219)  0.600 (0.219)  0.600 (0.219)                        –
+    inflated     0.400 (0.219)  1.400 (0.219)  0.800 (0.179)  0.660 (0.163)  0.720 (0.166)            0.500 (0.354)
+    """
+    validation.choice(standard_error, "standard_error", FORMULAS)
+    rows = []
+    for name, made in _named(sets).items():
+        scores = proba.get(name) if isinstance(proba, Mapping) else proba
+        if isinstance(made, Rule):
+            if scores is None:
+                raise ValueError(f"proba must be given for rules; got none for {validation.shown(name)}.")
+            made = np.asarray(made(scores))
+        rows.append((name, *_measured(y_true, made, scores, classes, sample_weight, standard_error)))
+    return ScoreTable(tuple(_COLUMNS), tuple(rows), tuple(_COLUMNS.values()))
+
+
+def _named(sets: Any) -> dict[Any, Any]:
+    if isinstance(sets, Mapping):
+        return dict(sets)
+    if isinstance(sets, Iterable):
+        rules = list(sets)
+        if all(isinstance(rule, Rule) for rule in rules):
+            return {repr(rule): rule for rule in rules}
+    raise TypeError(
+        f"sets must be a mapping from names to masks or rules, or a sequence of rules; got {validation.shown(sets)}."
+    )
+
+
+def _measured(
+    y_true: Any, sets: Any, proba: Any, classes: Any, sample_weight: Any, formula: str
+) -> tuple[Estimate, ...]:
+    found = points(y_true, sets, classes, sample_weight)
+    inflation = UNDEFINED if proba is None else found.superfluous(proba, formula)
+    values = (found.correct_single, found.sizes, found.covered)
+    utilities = [
+        mean(found.utilities(pair), found.weights) if found.sizes.all() else UNDEFINED
+        for pair in validation.UTILITIES.values()
+    ]
+    return (*(mean(value, found.weights) for value in values), *utilities, inflation)
+
+
+def by_size(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> ScoreTable:
+    """Return, for each size of set, how common it is and how often such sets hold the true label.
+
+    Parameters
+    ----------
+    y_true, sets, classes, sample_weight
+        As in :func:`correct_single_score`.
+
+    Returns
+    -------
+    ScoreTable
+        Columns size, n_sets, share and coverage; only sizes that occur.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> sets = [[True, False], [True, True], [False, True]]
+    >>> print(ss.metrics.by_size([0, 0, 0], sets))
+    size  n_sets          share     coverage ↑
+    1          2  0.667 (0.272)  0.500 (0.354)
+    2          1  0.333 (0.272)      1.000 (–)
+    """
+    found = points(y_true, sets, classes, sample_weight)
+    rows = []
+    for size in np.unique(found.sizes):
+        here = (found.sizes == size).astype(float)
+        coverage = ratio(here * found.covered, here, found.weights)
+        rows.append((int(size), int(here.sum()), mean(here, found.weights), coverage))
+    return ScoreTable(("size", "n_sets", "share", "coverage"), tuple(rows), ("", "", "", "higher"))
+
+
+def by_class(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> ScoreTable:
+    """Return, for each true class, how its own samples fare and how often other samples' sets hold its label.
+
+    Parameters
+    ----------
+    y_true, sets, classes, sample_weight
+        As in :func:`correct_single_score`.
+
+    Returns
+    -------
+    ScoreTable
+        A row for each class: n_samples, correct_single, coverage and size over its own samples; named_wrongly is the
+        share of the other classes' samples whose set holds the label. NaN where a class has no samples.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> sets = [[True, False], [True, True], [False, True]]
+    >>> table = ss.metrics.by_class(["a", "a", "b"], sets, classes=["a", "b"])
+    >>> table["class"], table["coverage"], table["named_wrongly"]
+    (('a', 'b'), (1.0, 1.0), (0.0, 0.5))
+    """
+    found = points(y_true, sets, classes, sample_weight)
+    labels = set_validation.class_labels(classes, found.sets.shape[1])
+    rows = []
+    for column, label in enumerate(labels):
+        here = (found.columns == column).astype(float)
+        values = (found.correct_single, found.covered, found.sizes)
+        own = (ratio(here * value, here, found.weights) for value in values)
+        others = ratio((1 - here) * found.sets[:, column], 1 - here, found.weights)
+        rows.append((label, int(here.sum()), *own, others))
+    return ScoreTable(
+        ("class", "n_samples", "correct_single", "coverage", "size", "named_wrongly"),
+        tuple(rows),
+        ("", "", "higher", "higher", "lower", "lower"),
+    )
+
+
+def by_pair(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> ScoreTable:
+    """Return which pairs of labels share sets, and how often each of the two is right there.
+
+    Parameters
+    ----------
+    y_true, sets, classes, sample_weight
+        As in :func:`correct_single_score`.
+
+    Returns
+    -------
+    ScoreTable
+        A row for each pair that shares a set, the most common first: pair, n_sets, share (of all samples), and the
+        shares of those sets in which the first, the second or neither is the true label.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> sets = [[True, True, False], [True, True, False], [False, True, True]]
+    >>> table = ss.metrics.by_pair(["cat", "dog", "cat"], sets, classes=["cat", "dog", "fox"])
+    >>> table["pair"]
+    (('cat', 'dog'), ('dog', 'fox'))
+    >>> table["first_right"], table["second_right"], table["neither_right"]
+    ((0.5, 0.0), (0.5, 0.0), (0.0, 1.0))
+    """
+    found = points(y_true, sets, classes, sample_weight)
+    labels = set_validation.class_labels(classes, found.sets.shape[1])
+    counts, pairs = label_pairs(found.sets)
+    rows = []
+    for a, b in pairs:
+        together = (found.sets[:, a] & found.sets[:, b]).astype(float)
+        right = (found.columns == a, found.columns == b, (found.columns != a) & (found.columns != b))
+        shares = (ratio(together * value, together, found.weights) for value in right)
+        rows.append(((labels[a], labels[b]), int(counts[a, b]), mean(together, found.weights), *shares))
+    columns = ("pair", "n_sets", "share", "first_right", "second_right", "neither_right")
+    return ScoreTable(columns, tuple(rows), ("",) * len(columns))
