@@ -42,16 +42,6 @@ def audit_models(
         shifts[:, unit] = found.shift
         tally.add_model(unit, found)
     tally.add_shifts(np.arange(n_points), shifts, _SHIFT_ERROR)
-    return tally.audit(
-        Subject(
-            algorithm=algorithm,
-            rule=rule_name(rule),
-            unit="row",
-            epsilon=how.path_epsilon,
-            n_samples=n_samples,
-            n_bags=n_bags,
-            sampled=left_out.sampled,
-            left_out=left_out.rows,
-            unanswered=left_out.rows[:0],
-        )
-    )
+    rows, epsilon = left_out.rows, how.path_epsilon
+    subject = Subject(algorithm, rule_name(rule), epsilon, n_samples, n_bags, rows, rows[:0], left_out.sampled)
+    return tally.audit(subject)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import joblib
@@ -102,10 +102,9 @@ def audit_bags(
         which = f"each the mean of {int(taken.counts.max()):,} bags drawn from those that do not hold the row"
     algorithm = f"Leave-one-out models by reuse of bags, {which}, compared with the mean of "
     algorithm += "all bags." if averaging == "all" else "as many bags drawn from all."
-    subject = _subject(predictions, rule, how, rows, algorithm)
-    return _audit(
-        predictions, how, taken, replace(subject, sampled=asked.sampled), _Run(prune, _jobs(n_jobs), progress)
-    )
+    n_samples, epsilon = predictions.bags.n_samples, how.path_epsilon
+    subject = Subject(algorithm, rule_name(rule), epsilon, n_samples, predictions.n_bags, rows, rows[:0], asked.sampled)
+    return _audit(predictions, how, taken, subject, prune, _jobs(n_jobs), progress or _unseen)
 
 
 def audit_groups(
@@ -168,38 +167,26 @@ def audit_groups(
         f"Leave-one-group-out models by reuse of bags, each the mean of those of the {predictions.n_bags:,} bags that "
         "hold no row of the group, compared with the mean of all bags. Outside the theorems: bags were drawn by rows."
     )
-    subject = replace(_subject(predictions, rule, how, names, algorithm), unit="group")
-    return _audit(predictions, how, taken, subject, _Run(prune, _jobs(n_jobs), progress))
-
-
-def _subject(predictions: BagPredictions, rule: Any, how: Decision, units: NDArray[Any], algorithm: str) -> Subject:
-    return Subject(
-        algorithm=algorithm,
-        rule=rule_name(rule),
-        unit="row",
-        epsilon=how.path_epsilon,
-        n_samples=predictions.bags.n_samples,
-        n_bags=predictions.n_bags,
-        sampled=False,
-        left_out=units,
-        unanswered=units[:0],
+    n_samples, epsilon = predictions.bags.n_samples, how.path_epsilon
+    subject = Subject(
+        algorithm, rule_name(rule), epsilon, n_samples, predictions.n_bags, names, names[:0], unit="group"
     )
+    return _audit(predictions, how, taken, subject, prune, _jobs(n_jobs), progress or _unseen)
 
 
-@dataclass(frozen=True)
-class _Run:
-    """How an audit runs; none of it changes what is found."""
-
-    prune: bool
-    threads: int
-    progress: Progress | None
-
-    def advance(self, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(done, total)
+def _unseen(done: int, total: int) -> None:
+    """Show no progress."""
 
 
-def _audit(predictions: BagPredictions, how: Decision, taken: TakenBags, subject: Subject, run: _Run) -> StabilityAudit:
+def _audit(
+    predictions: BagPredictions,
+    how: Decision,
+    taken: TakenBags,
+    subject: Subject,
+    prune: bool,
+    threads: int,
+    progress: Progress,
+) -> StabilityAudit:
     answered = taken.counts > 0
     if not answered.any():
         raise ValueError(
@@ -215,20 +202,20 @@ def _audit(predictions: BagPredictions, how: Decision, taken: TakenBags, subject
     if how.kernel is None:
         _try_out(how, full, taken)
     least = int(min(taken.counts.min(), taken.reference.sum()))
-    pruning = run.prune and how.lone_margin is not None
+    pruning = prune and how.lone_margin is not None
     bound = _with_slack(how.lone_margin or 0.0, predictions.n_bags) if pruning else math.inf
-    spread, settled = _kernel.survey(predictions.proba, mean, least, bound, run.threads)
+    spread, settled = _kernel.survey(predictions.proba, mean, least, bound, threads)
     tally = Tally(MonteCarlo(spread, settled, taken.noise, taken.tail))
     points = np.flatnonzero(~settled)
     total = len(points) + (taken.n_units if how.kernel is None else 0)
-    for chunk in _kernel.compared(full, points, taken, how, run.threads):
+    for chunk in _kernel.compared(full, points, taken, how, threads):
         tally.add(chunk)
-        run.advance(tally.done, total)
+        progress(tally.done, total)
     if how.kernel is None:
         reference = ReferenceModel(mean, how)
-        for number, model in _kernel.models(predictions.proba, taken, run.threads):
+        for number, model in _kernel.models(predictions.proba, taken, threads):
             tally.add_model(number, reference.compared(model))
-            run.advance(len(points) + number + 1, total)
+            progress(len(points) + number + 1, total)
     return tally.audit(subject)
 
 

@@ -20,13 +20,13 @@ class Subject:
 
     algorithm: str
     rule: str
-    unit: str
     epsilon: float | None
     n_samples: int
     n_bags: int
-    sampled: bool
     left_out: NDArray[Any]
     unanswered: NDArray[Any]
+    sampled: bool = False
+    unit: str = "row"
 
 
 @dataclass(frozen=True)
