@@ -12,20 +12,6 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-__all__ = [
-    "HAS_CALLBACKS",
-    "CallbackSupportMixin",
-    "callback_progress",
-    "check_sample_weight",
-    "is_linear_classifier",
-    "n_training_rows",
-    "num_samples",
-    "params_of_rows",
-    "take",
-    "with_callbacks",
-]
-
-
 try:
     from sklearn.linear_model._base import LinearClassifierMixin
     from sklearn.utils import _safe_indexing
@@ -77,7 +63,9 @@ def n_training_rows(ensemble: Any) -> int:
 
 
 try:
-    from sklearn.callback import CallbackSupportMixin, ProgressBar, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import ProgressBar
+    from sklearn.callback import with_callbacks as with_callbacks
 
     HAS_CALLBACKS = True
 except ImportError:  # before 1.9: a bar of our own is shown instead

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 # The order of `Kind` in native/selection/api.hpp.
-_KIND_NAMES = "float64 float32 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+_INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+_KIND_NAMES = ["float64", "float32", "float16", "bfloat16", *_INTEGERS]
 _BFLOAT16 = _KIND_NAMES.index("bfloat16")  # no dtype of NumPy's own
 _KINDS: dict[Any, int] = {np.dtype(name): kind for kind, name in enumerate(_KIND_NAMES) if kind != _BFLOAT16}
 
@@ -389,7 +390,7 @@ def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag
 
 
 def _off_simplex(rows: NDArray[Any], slack: float, least: float) -> tuple[tuple[int, ...], str] | None:
-    """Return the place of the first row that is no probability vector, with what it must be and is; None without one."""
+    """Return the place of the first row that is no probability vector, and what it must be and is; or None."""
     with np.errstate(invalid="ignore", over="ignore"):
         good = (np.abs(rows @ np.ones(rows.shape[-1]) - 1) <= slack) & (rows >= least).all(axis=-1)
     if good.all():
