@@ -1,14 +1,14 @@
 """The arguments of a guarantee, checked alone and against each other, in the paper's symbols."""
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from steadyset._base import validation
 
 Resampling = Literal["subbagging", "bootstrap"]
 Coupling = Literal["hash", "independent", "any"]
-Theorem = Literal["paper", "second-moment", "small-bags", "best"]
+Theorem = Literal["best", "paper", "second-moment", "small-bags"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,29 +37,28 @@ class Setting:
     @property
     def spread(self) -> float:
         """An upper bound on sigma^2(x) = E||V - EV||^2, the spread of one bag's prediction V."""
-        largest = largest_spread(self.L)
-        return largest if self.sigma2 is None else min(self.sigma2, largest)
+        return largest_spread(self.L, self.sigma2)
 
     def checked(self, theorem: str) -> "Setting":
         """Check every argument as it came from the user, alone and against the others, for this theorem or "best"."""
         resampling, coupling = self.resampling, self.coupling
-        validation.choice(resampling, "resampling", ("subbagging", "bootstrap"))
-        validation.choice(theorem, "theorem", ("best", "paper", "second-moment", "small-bags"))
+        validation.choice(resampling, "resampling", get_args(Resampling))
+        validation.choice(theorem, "theorem", get_args(Theorem))
         if coupling is None:
             coupling = "hash" if resampling == "subbagging" else "any"
-        validation.choice(coupling, "coupling", ("hash", "independent", "any"))
+        validation.choice(coupling, "coupling", get_args(Coupling))
         if coupling == "hash" and resampling == "bootstrap":
             raise ValueError('coupling="hash" is for subbagging only: bootstrap bags have no hash coupling.')
         n = validation.count(self.n, "n_samples", 2)
         m = validation.resolve_bag_size(self.m, n, resampling)
-        s = Setting(
+        s = replace(
+            self,
             n=n,
             m=m,
             eps=validation.positive(self.eps, "epsilon"),
             L=None if self.L is None else validation.label_count(self.L),
             B=None if self.B is None else validation.count(self.B, "n_bags"),
             k=validation.count(self.k, "n_dropped"),
-            resampling=resampling,
             coupling=coupling,
             sigma2=None if self.sigma2 is None else validation.share(self.sigma2, "sigma2"),
             any_rule=bool(self.any_rule),
@@ -87,5 +86,7 @@ def hit_probability(n: int, m: float, resampling: str) -> float:
     return m / n if resampling == "subbagging" else -math.expm1(m * math.log1p(-1 / n))
 
 
-def largest_spread(L: int | None) -> float:
-    return 1.0 if L is None else (L - 1) / L  # E||V||^2 - ||EV||^2 <= 1 - 1/L on the simplex
+def largest_spread(L: int | None, sigma2: float | None = None) -> float:
+    """Return the smaller of the given bound on the spread and E||V||^2 - ||EV||^2 <= 1 - 1/L on the simplex."""
+    largest = 1.0 if L is None else (L - 1) / L
+    return largest if sigma2 is None else min(sigma2, largest)

@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from scipy.special import betainc
 
@@ -88,7 +88,7 @@ def solve_stability(
     >>> ss.solve_stability("bag_size", delta=0, n_samples=60_000, epsilon=0.05)  # no row can matter
     2448
     """
-    validation.choice(unknown, "unknown", ("epsilon", "bag_size", "n_samples", "n_bags"))
+    validation.choice(unknown, "unknown", get_args(Unknown))
     delta = validation.delta(delta)
     given: dict[str, Any] = {"n_samples": n_samples, "epsilon": epsilon, "bag_size": bag_size, "n_bags": n_bags}
     for name, value in given.items():

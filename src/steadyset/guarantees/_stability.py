@@ -175,9 +175,7 @@ def reseed_stability(
     eps = validation.positive(epsilon, "epsilon")
     B = validation.count(n_bags, "n_bags")
     L = None if n_classes is None else validation.label_count(n_classes)
-    spread = largest_spread(L)
-    if sigma2 is not None:
-        spread = min(validation.share(sigma2, "sigma2"), spread)
+    spread = largest_spread(L, None if sigma2 is None else validation.share(sigma2, "sigma2"))
     return Guarantee(
         delta=2 * spread / B / eps / eps,  # E||p_B - p_B'||^2 = 2 sigma^2/B, and Chebyshev
         theorem="another-seed",
