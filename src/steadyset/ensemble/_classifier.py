@@ -319,16 +319,9 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     def guarantee(self, theorem: str = "best") -> Guarantee:
         """Return what is guaranteed for what was really fitted: rows, bag size, bags, coupling, label space and rule.
 
-        Parameters
-        ----------
-        theorem : {"best", "paper", "second-moment", "small-bags"}, default="best"
-            As in :func:`steadyset.selection_stability`.
-
-        Returns
-        -------
-        Guarantee
-            About the sets of `predict_set`; the single label of `predict` is not covered, and preprocessing that was
-            fitted outside the bag voids it. The theorems: :doc:`/theory/guarantees`.
+        `theorem` is as in :func:`steadyset.selection_stability`. The guarantee is about the sets of `predict_set`; the
+        single label of `predict` is not covered, and preprocessing that was fitted outside the bag voids it. The
+        theorems: :doc:`/theory/guarantees`.
         """
         check_is_fitted(self)
         return guarantee_of_rule(self.bags_, self._rule(), len(self.classes_), theorem=theorem)

@@ -1,5 +1,6 @@
 """Training sets of rows, one learner each: what the checkpoint has is taken up, the rest is trained."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,9 +122,8 @@ def _train_apart(
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
     calls = (delayed(_train_several)(task, [(row_sets[b], b, seed_of(b)) for b in run]) for run in runs)
     results = Parallel(n_jobs=n_jobs, return_as=_workers.as_they_come(), prefer=place)(calls)
-    for run, several in zip(runs, results, strict=True):
-        for b, kept in zip(run, several, strict=True):
-            yield (b,), kept
+    for b, kept in zip(numbers, itertools.chain.from_iterable(results), strict=True):
+        yield (b,), kept
 
 
 class _Chosen(Sequence[Any]):
