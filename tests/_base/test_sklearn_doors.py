@@ -1,4 +1,4 @@
-"""scikit-learn's private doors: what is done by hand where one is missing agrees with scikit-learn."""
+"""scikit-learn's private doors: the same answers with and without its callbacks, a sentence where a door is gone."""
 
 import builtins
 import importlib.util
@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
@@ -20,24 +21,37 @@ X, Y = load_iris(return_X_y=True)
 ROWS = np.array([3, 0, 149, 3])
 
 
-@pytest.fixture(scope="module")
-def by_hand():
-    """The module as it is in a scikit-learn that has no callbacks and none of the private names."""
+def doors_without(hidden):
+    """The module as it is in a scikit-learn that lacks the names or modules that are hidden."""
     true_import = builtins.__import__
 
-    def without_private_names(name, globals=None, locals=None, fromlist=(), level=0):
-        private = "._" in name or any(one.startswith("_") for one in fromlist or ())
+    def without_hidden(name, globals=None, locals=None, fromlist=(), level=0):
         own = globals is not None and globals.get("__name__") == "doors_by_hand"
-        if own and name.startswith("sklearn") and (private or name == "sklearn.callback"):
-            raise ImportError(name)
+        if own and name.startswith("sklearn") and hidden & {name, *(fromlist or ())}:
+            raise ImportError(f"cannot import {name}")
         return true_import(name, globals, locals, fromlist, level)
 
     spec = importlib.util.spec_from_file_location("doors_by_hand", sklearn_doors.__file__)
     module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(builtins, "__import__", without_private_names)
+        patch.setattr(builtins, "__import__", without_hidden)
         spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def by_hand():
+    """The module as it is before scikit-learn 1.9, which brought the callbacks."""
+    return doors_without({"sklearn.callback"})
+
+
+DOORS = ["LinearClassifierMixin", "_safe_indexing", "_check_method_params", "_check_sample_weight", "_num_samples"]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_missing_door_is_a_sentence(door):
+    with pytest.raises(ImportError, match=rf"^scikit-learn must be .* 1\.6 to 1\.9; got {sklearn.__version__}: cannot"):
+        doors_without({door})
 
 
 def dense(table):

@@ -1,7 +1,7 @@
 """The part of the validation room that looks at label sets, true labels and numbers per sample."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,10 @@ def no_empty_set(sets: NDArray[np.bool_], name: str = "sets") -> NDArray[np.bool
 
 def listed(values: Any, name: str) -> list[Any]:
     """Return a sequence or array as a list of Python objects, so that mixed labels keep their types."""
-    if isinstance(values, str | bytes):
+    found = values.tolist() if hasattr(values, "tolist") else values
+    if isinstance(found, str | bytes) or not isinstance(found, Iterable):
         raise TypeError(f"{name} must be a sequence of labels; got {shown(values)}.")
-    try:
-        found = values.tolist() if hasattr(values, "tolist") else list(values)
-    except TypeError:
-        found = None
-    if not isinstance(found, list):
-        raise TypeError(f"{name} must be a sequence of labels; got {shown(values)}.")
-    return found
+    return list(found)
 
 
 def class_labels(classes: Any, n_classes: int) -> list[Any]:

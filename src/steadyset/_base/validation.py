@@ -4,30 +4,17 @@ import math
 import numbers
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 # The order of `Kind` in native/selection/api.hpp.
-_KINDS: dict[Any, int] = {
-    np.dtype(t): kind
-    for kind, t in {
-        0: np.float64,
-        1: np.float32,
-        2: np.float16,
-        4: np.int8,
-        5: np.int16,
-        6: np.int32,
-        7: np.int64,
-        8: np.uint8,
-        9: np.uint16,
-        10: np.uint32,
-        11: np.uint64,
-    }.items()
-}
-_BFLOAT16 = 3
+_INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+_KIND_NAMES = ["float64", "float32", "float16", "bfloat16", *_INTEGERS]
+_BFLOAT16 = _KIND_NAMES.index("bfloat16")  # no dtype of NumPy's own
+_KINDS: dict[Any, int] = {np.dtype(name): kind for kind, name in enumerate(_KIND_NAMES) if kind != _BFLOAT16}
 
 # Whole numbers up to here are exact as floats, and so are the formulas that take them.
 _LARGEST = 2**53
@@ -245,21 +232,16 @@ UTILITIES = {"u65": (1.6, 0.6), "u80": (2.2, 1.2)}
 def utility(value: Any) -> tuple[float, float]:
     """Return (alpha, beta) of the utility g(k) = alpha/k - beta/k^2."""
     allowed = '"u65", "u80" or a pair (alpha, beta) of finite numbers with alpha > beta and alpha > 0'
-    if isinstance(value, str):
-        if value not in UTILITIES:
-            raise ValueError(f"utility must be {allowed}; got {shown(value)}.")
-        return UTILITIES[value]
-    if not isinstance(value, Iterable):
-        raise TypeError(f"utility must be {allowed}; got {shown(value)}.")
-    pair = tuple(value)
-    if len(pair) != 2:
-        raise ValueError(f"utility must be {allowed}; got {shown(value)}.")
+    refusal = f"utility must be {allowed}; got {shown(value)}."
     try:
+        pair = UTILITIES.get(value, ()) if isinstance(value, str) else tuple(value)
+        if len(pair) != 2:
+            raise ValueError(refusal)
         alpha, discount = (real_number(v, "utility", allowed) for v in pair)
     except TypeError:
-        raise TypeError(f"utility must be {allowed}; got {shown(value)}.") from None
+        raise TypeError(refusal) from None
     if not (math.isfinite(alpha) and math.isfinite(discount) and alpha > discount and alpha > 0):
-        raise ValueError(f"utility must be {allowed}; got {shown(value)}.")
+        raise ValueError(refusal)
     return alpha, discount
 
 
@@ -293,12 +275,11 @@ def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str, name: str =
     else:
         most, allowed = _LARGEST, "a whole number that is at least 1 or a share of at most 1"
     number = real_number(bag_size, name, allowed)
-    if isinstance(bag_size, numbers.Integral):
-        if not 1 <= number <= most:
-            raise ValueError(f"{name} must be {allowed} for {resampling}; got {shown(bag_size)}.")
-        return operator.index(bag_size)
-    if not 0 < number <= 1 or (number == 1 and resampling == "subbagging"):
+    is_count = isinstance(bag_size, numbers.Integral)
+    if not (1 <= number <= most if is_count else 0 < number < 1 or (number == 1 and resampling != "subbagging")):
         raise ValueError(f"{name} must be {allowed} for {resampling}; got {shown(bag_size)}.")
+    if is_count:
+        return operator.index(bag_size)
     return min(max(1, math.floor(number * n_samples * (1 + 2**-50))), most)
 
 
@@ -384,27 +365,14 @@ def bag_probabilities(value: Any, n_bags: int, n_classes: int) -> NDArray[Any]:
         raise TypeError(f"proba must hold numbers; got an array of dtype {array.dtype}.")
     if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
         array = array.astype(np.float64)
-    slack = SUM_SLACK[array.dtype.itemsize * 8]
+    slack = sum_slack(array.dtype)
     step = max(1, (1 << 22) // max(1, array[0].size))
     for start in range(0, n_bags, step):
         block = array[start : start + step]
-        with np.errstate(invalid="ignore", over="ignore"):
-            good = (np.abs(block.sum(axis=2, dtype=np.float64) - 1) <= slack) & (block.min(axis=2) >= 0)
-        if not good.all():
-            bag, point = (int(i) for i in np.argwhere(~good)[0])
-            row = block[bag, point]
-            what = _fault(row, slack)
-            raise ValueError(
-                f"proba must hold probability vectors, {what}; got {shown(row.tolist())} "
-                f"from bag {start + bag} at point {point}."
-            )
+        if (fault := _off_simplex(block, slack, 0.0)) is not None:
+            (bag, point), what = fault
+            raise ValueError(f"proba must hold probability vectors, {what} from bag {start + bag} at point {point}.")
     return array
-
-
-def _fault(row: NDArray[Any], slack: float) -> str:
-    if not np.isfinite(row).all():
-        return "finite"
-    return "no negative ones" if row.min() < 0 else f"a sum of 1 within {slack:g}"
 
 
 def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag: int) -> NDArray[np.float64]:
@@ -414,18 +382,23 @@ def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag
             f"predict_proba of bag {bag} must return numbers of shape {(n_points, n_columns)}; "
             f"got shape {proba.shape} and dtype {proba.dtype}."
         )
-    slack = SUM_SLACK[32] if proba.dtype.itemsize <= 4 else SUM_SLACK[64]
     wide = proba.astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        good = (np.abs(wide @ np.ones(n_columns) - 1) <= slack) & (wide >= -1e-9).all(axis=1)
-    if not good.all():
-        point = int(np.flatnonzero(~good)[0])
-        what = _fault(wide[point], slack)
-        raise ValueError(
-            f"predict_proba of bag {bag} must return probability vectors, {what}; "
-            f"got {shown(wide[point].tolist())} at point {point}."
-        )
+    if (fault := _off_simplex(wide, SUM_SLACK[32 if proba.dtype.itemsize <= 4 else 64], -1e-9)) is not None:
+        (point,), what = fault
+        raise ValueError(f"predict_proba of bag {bag} must return probability vectors, {what} at point {point}.")
     return np.maximum(wide, 0.0, out=wide)
+
+
+def _off_simplex(rows: NDArray[Any], slack: float, least: float) -> tuple[tuple[int, ...], str] | None:
+    """Return the place of the first row that is no probability vector, and what it must be and is; or None."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        good = (np.abs(rows @ np.ones(rows.shape[-1]) - 1) <= slack) & (rows >= least).all(axis=-1)
+    if good.all():
+        return None
+    place = tuple(int(i) for i in np.argwhere(~good)[0])
+    row = rows[place]
+    negative = "no negative ones" if row.min() < 0 else f"a sum of 1 within {slack:g}"
+    return place, f"{negative if np.isfinite(row).all() else 'finite'}; got {shown(row.tolist())}"
 
 
 def rule(value: Any) -> Any:

@@ -27,7 +27,10 @@ class Adopted:
 def adopt(fitted: Any, rows: Any, n_samples: int | None, classes: Any) -> Adopted:
     """Return what is known of members that were trained elsewhere."""
     if isinstance(fitted, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier):
-        _reject(rows=rows, n_samples=n_samples, classes=classes)
+        for name, value in (("rows", rows), ("n_samples", n_samples), ("classes", classes)):
+            if value is not None:
+                came = validation.shown(value)
+                raise ValueError(f"{name} must be left out for a fitted ensemble, which knows it; got {came}.")
         check_is_fitted(fitted)
         return _adopt_ensemble(fitted)
     if not isinstance(fitted, list | tuple) or not fitted:
@@ -36,14 +39,6 @@ def adopt(fitted: Any, rows: Any, n_samples: int | None, classes: Any) -> Adopte
             f"got {validation.shown(fitted)}."
         )
     return _adopt_list(list(fitted), rows, n_samples, classes)
-
-
-def _reject(**given: Any) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} must be left out for a fitted ensemble, which knows it; got {validation.shown(value)}."
-            )
 
 
 def _adopt_ensemble(fitted: Any) -> Adopted:
@@ -91,7 +86,7 @@ class _Coded:
         self.classes_ = np.arange(len(classifier.classes_))
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("classifier", "__setstate__", "__getstate__") or name not in ("predict_proba",):
+        if name != "predict_proba":
             raise AttributeError(name)
         return self.classifier.predict_proba
 

@@ -14,11 +14,9 @@ from steadyset.ensemble._fit_inputs import FitInputs
 class BagFit:
     """What is fitted, from which seed, and where finished bags are kept."""
 
-    learner: Any
+    model: Any
     data: FitInputs
     seed: int
-    checkpoint: Any
-    n_jobs: int | None
 
     def draw(self, n_bags: int) -> Bags:
         """Return the first `n_bags` bags: they depend on the seed and their number alone."""
@@ -29,13 +27,13 @@ class BagFit:
         self, bags: Bags, numbers: Sequence[int], advance: Callable[[int], object], X_eval: Any = None
     ) -> Iterator[tuple[tuple[int, ...], Any]]:
         """Yield (bag numbers, their group), or (bag numbers, its predictions at X_eval) where that is given."""
-        data = self.data
-        task = _tasks.Task(self.learner, data.X, data.codes, len(data.classes), data.fit_params, X_eval)
-        if self.checkpoint is not None:
-            name = _fingerprint(self.learner, data, self.seed, X_eval)
-            task = task.in_folder(_checkpoint.open_folder(self.checkpoint, name))
+        data, learner = self.data, self.model._learner()
+        task = _tasks.Task(learner, data.X, data.codes, len(data.classes), data.fit_params, X_eval)
+        if self.model.checkpoint is not None:
+            name = _fingerprint(learner, data, self.seed, X_eval)
+            task = task.in_folder(_checkpoint.open_folder(self.model.checkpoint, name))
         seed_of = partial(_tasks.learner_seed, self.seed)
-        return _tasks.resume_and_train(task, bags, numbers, seed_of, self.n_jobs, advance=advance)
+        return _tasks.resume_and_train(task, bags, numbers, seed_of, self.model.n_jobs, advance=advance)
 
 
 def bag_fit(model: Any, data: FitInputs, seed: int | None = None) -> BagFit:
@@ -43,12 +41,11 @@ def bag_fit(model: Any, data: FitInputs, seed: int | None = None) -> BagFit:
 
     With neither, it is the seed that the checkpoint keeps.
     """
-    learner = model._learner()
     if seed is None:
         seed = _fit_inputs.seed_from(model.random_state)
         if model.random_state is None and model.checkpoint is not None:
-            seed = _checkpoint.kept_seed(model.checkpoint, _fingerprint(learner, data, None), seed)
-    return BagFit(learner, data, seed, model.checkpoint, model.n_jobs)
+            seed = _checkpoint.kept_seed(model.checkpoint, _fingerprint(model._learner(), data, None), seed)
+    return BagFit(model, data, seed)
 
 
 def _fingerprint(learner: Any, data: FitInputs, seed: int | None, *more: Any) -> str:

@@ -207,7 +207,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         """
         goal = _fit_until.goal(self.n_estimators, delta, max_estimators, share)
         data = self._checked(X, y, **fit_params)
-        for look, n_bags in enumerate(goal.numbers_of_bags(), start=1):
+        for look, n_bags in enumerate(goal.numbers_of_bags, start=1):
             kept = _fit_inputs.groups_to_keep(self, data, n_bags) if look == 1 else self.groups_
             self._fit_bags(data, n_bags, kept)
             self.certificates_ = self.certify(X_eval, anytime_alpha(alpha, look))
@@ -244,31 +244,12 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         return BagPredictions(proba, bags, data.classes)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the mean of the bags' probabilities.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_classes)
-            Columns follow ``classes_``.
-        """
+        """Return the mean of the bags' probabilities at X, as in :meth:`fit`; columns follow ``classes_``."""
         check_is_fitted(self)
         return _prediction.mean_probabilities(self.groups_, self._points(X), self.bags_.n_bags, self.n_jobs)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each point; no guarantee covers a single label.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-        """
+        """Return the most probable label of each point, X as in :meth:`fit`; no guarantee covers a single label."""
         best = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[best])
 
@@ -296,16 +277,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         return validation.rule_mask(chosen, self.predict_proba(X))
 
     def bag_predictions(self, X: Any) -> BagPredictions:
-        """Return what every bag predicts: what audits and certificates work on.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        BagPredictions
-        """
+        """Return what every bag predicts at X, as in :meth:`fit`: what audits and certificates work on."""
         results = (((bag,), proba[None]) for bag, proba in self._bag_probabilities(X))
         return BagPredictions(_prediction.gathered(results, self.bags_.n_bags), self.bags_, self.classes_)
 
@@ -329,64 +301,27 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     def oob_set(self, X: Any) -> NDArray[np.bool_]:
         """Return the label set of each training row from the bags that do not hold it.
 
-        Parameters
-        ----------
-        X : as in `fit`
-            The training rows, in the order of the fit. It is an error when every bag holds one of them.
-
-        Returns
-        -------
-        bool ndarray of shape (n_samples, n_classes)
+        X as in :meth:`oob_proba`, sets as in :meth:`predict_set`. It is an error when every bag holds one of the rows.
         """
         return _out_of_bag.sets(self.oob_proba(X), self.rule_)
 
     def audit(self, X: Any, rule: Any = None, **options: Any) -> StabilityAudit:
         """Measure how many training rows turn each point's set into a disjoint one when left out, without refitting.
 
-        Parameters
-        ----------
-        X : as in `fit`
-            The points to audit.
-        rule : rule object or callable, optional
-            Default: the model's own.
-        **options
-            Those of :func:`steadyset.audit_bags`.
-
-        Returns
-        -------
-        StabilityAudit
+        As in :func:`steadyset.audit_bags`, with its options, for the points X and the model's own rule or another.
         """
         return audit_bags(self.bag_predictions(X), self.rule_ if rule is None else rule, **options)
 
     def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
-        """Prove what can be proved of the set of each point.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            The points.
-        alpha : float, default=0.05
-            The level of the probabilistic statements.
-
-        Returns
-        -------
-        Certificates
-        """
+        """Prove what can be proved of the set of each point, as in :func:`steadyset.certify`."""
         return certify(self.bag_predictions(X), self.rule_, alpha)
 
     def guarantee(self, theorem: str = "best") -> Guarantee:
         """Return what is guaranteed for what was really fitted: rows, bag size, bags, coupling, label space and rule.
 
-        Parameters
-        ----------
-        theorem : {"best", "paper", "second-moment", "small-bags"}, default="best"
-            As in :func:`steadyset.selection_stability`.
-
-        Returns
-        -------
-        Guarantee
-            About the sets of `predict_set`; the single label of `predict` is not covered, and preprocessing that was
-            fitted outside the bag voids it. The theorems: :doc:`/theory/guarantees`.
+        `theorem` is as in :func:`steadyset.selection_stability`. The guarantee is about the sets of `predict_set`; the
+        single label of `predict` is not covered, and preprocessing that was fitted outside the bag voids it. The
+        theorems: :doc:`/theory/guarantees`.
         """
         check_is_fitted(self)
         return guarantee_of_rule(self.bags_, self._rule(), len(self.classes_), theorem=theorem)
@@ -480,12 +415,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return how metadata is routed: `sample_ids` stays here, the rest goes to the base estimator's fit.
-
-        Returns
-        -------
-        MetadataRouter
-        """
+        """Return how metadata is routed: `sample_ids` stays here, the rest goes to the base estimator's fit."""
         return (
             MetadataRouter(owner=self)
             .add_self_request(self)
@@ -496,11 +426,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     def _rule(self) -> Any:
-        if self.rule is None:
-            return InflatedArgmax(self.epsilon)
-        if not callable(self.rule):
-            raise TypeError(f"rule must be a rule object or a callable; got {validation.shown(self.rule)}.")
-        return self.rule
+        return InflatedArgmax(self.epsilon) if self.rule is None else validation.rule(self.rule)
 
     def _checked(self, X: Any, y: Any, **given: Any) -> FitInputs:
         self._rule()
@@ -521,8 +447,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
 
     def _score_out_of_bag(self, data: FitInputs) -> None:
         if self.oob_score:
-            bags = _prediction.bag_probabilities(self.groups_, data.X, self.n_jobs)
-            proba = _out_of_bag.mean_probabilities(bags, self.bags_, len(self.classes_))
+            proba = self.oob_proba(data.X)
             self.oob_decision_function_, self.oob_score_ = proba, _out_of_bag.accuracy(proba, data.codes)
 
     def _points(self, X: Any, name: str = "X") -> Any:

@@ -66,33 +66,28 @@ def encode(y: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
         if len(seen) < 2:
             raise ValueError(
                 "y must have at least 2 classes, or classes must name the label space; "
-                f"got 1 class, {shown_label(seen[0])}."
+                f"got 1 class, {validation.shown(seen.tolist()[0])}."
             )
         space = seen
     else:
         space = np.unique(validation.classes(classes))
         unknown = seen[~np.isin(seen, space)]
         if len(unknown):
-            raise ValueError(f"y must hold labels of classes only; got {shown_label(unknown[0])}.")
+            raise ValueError(f"y must hold labels of classes only; got {validation.shown(unknown.tolist()[0])}.")
         if len(space) < 2:
             raise ValueError(f"classes must name at least 2 labels; got {validation.shown(list(space))}.")
     return np.searchsorted(space, labels).astype(np.intp), space
 
 
-def shown_label(label: Any) -> str:
-    """Return a label as the user wrote it."""
-    return repr(label.item() if isinstance(label, np.generic) else label)
-
-
 def _reject_missing(labels: NDArray[Any]) -> None:
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        bad = int(np.flatnonzero(~np.isfinite(labels))[0])
-        kind = "NaN" if np.isnan(labels[bad]) else "infinity"
-        raise ValueError(f"y must hold labels only, none missing: Input y contains {kind} in row {bad}.")
-    if labels.dtype.kind == "O":
-        missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label]
-        if missing:
-            raise ValueError(f"y must hold labels only, none missing: Input y contains NaN in row {missing[0]}.")
+    if labels.dtype.kind not in "fO":
+        return
+    floats = labels.dtype.kind == "f"
+    bad = ~np.isfinite(labels) if floats else np.array([label is None or label != label for label in labels], bool)
+    if bad.any():
+        row = int(np.argmax(bad))
+        kind = "infinity" if floats and np.isinf(labels[row]) else "NaN"
+        raise ValueError(f"y must hold labels only, none missing: Input y contains {kind} in row {row}.")
 
 
 def _params_for_learner(

@@ -1,6 +1,6 @@
 """How many bags a fit that goes on until points are certified looks at, and when it stops."""
 
-from collections.abc import Iterator
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +10,11 @@ from steadyset.audit import Certificates
 
 @dataclass(frozen=True)
 class Goal:
-    """The share of points to certify at `delta`, and the numbers of bags to try."""
+    """The share of points to certify at `delta`, and the number of bags of each look."""
 
     delta: float
     share: float
-    first: int
-    limit: int
-
-    def numbers_of_bags(self) -> Iterator[int]:
-        """Yield the number of bags of each look: twice that of the last one, up to the limit."""
-        n_bags = self.first
-        while n_bags < self.limit:
-            yield n_bags
-            n_bags *= 2
-        yield self.limit
+    numbers_of_bags: tuple[int, ...]
 
     def is_reached(self, certificates: Certificates) -> bool:
         """Return whether enough points are certified."""
@@ -31,10 +22,10 @@ class Goal:
 
 
 def goal(n_estimators: Any, delta: Any, max_estimators: Any, share: Any) -> Goal:
-    """Return the goal, checked."""
+    """Return the goal, checked: each look has twice the bags of the last one, up to the limit."""
     limit = validation.count(max_estimators, "max_estimators")
-    wanted = validation.real_number(share, "share", "a number above 0 and at most 1")
-    if not 0 < wanted <= 1:
-        raise ValueError(f"share must be a number above 0 and at most 1; got {share!r}.")
+    wanted = validation.number(share, "share", "a number above 0 and at most 1", lambda x: 0 < x <= 1)
     validation.delta(delta)
-    return Goal(delta, wanted, validation.count(n_estimators, "n_estimators", 4), limit)
+    first = validation.count(n_estimators, "n_estimators", 4)
+    doubled = itertools.takewhile(lambda n_bags: n_bags < limit, (first << look for look in itertools.count()))
+    return Goal(delta, wanted, (*doubled, limit))

@@ -19,8 +19,9 @@ from steadyset.ensemble._workers import as_they_come
 
 def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -> NDArray[np.float64]:
     """Return the mean over the bags, summed in float64 in blocks of consecutive bags."""
-    if all(len(group.numbers) == 1 for group in groups):
-        sums = _sums_of_blocks(groups, X, n_jobs)
+    single = all(len(group.numbers) == 1 for group in groups)
+    if single and len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
+        sums = _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
     else:
         bags = bag_probabilities(groups, X, n_jobs)
         sums = (_sum(proba for _, proba in run) for _, run in itertools.groupby(bags, key=lambda bag: bag[0] // BLOCK))
@@ -31,7 +32,8 @@ def bag_probabilities(groups: Sequence[Group], X: Any, n_jobs: int | None) -> It
     """Yield (bag number, its probabilities at X) in the order of the bags."""
     ready: dict[int, NDArray[Any]] = {}
     following = 0
-    for group, proba in zip(groups, _group_probabilities(groups, X, n_jobs), strict=True):
+    parts = itertools.chain.from_iterable(_in_threads(_predict_several, _runs(groups, 4), X, n_jobs))
+    for group, proba in zip(groups, parts, strict=True):
         ready.update(zip(group.numbers, proba, strict=True))
         while following in ready:
             yield following, ready.pop(following)
@@ -46,22 +48,6 @@ def gathered(results: Iterable[tuple[Sequence[int], NDArray[Any]]], n_bags: int)
             proba = np.empty((n_bags, *part.shape[1:]), part.dtype)
         proba[list(numbers)] = part
     return np.asarray(proba)
-
-
-def _group_probabilities(groups: Sequence[Group], X: Any, n_jobs: int | None) -> Iterator[NDArray[Any]]:
-    """Yield each group's probabilities at X, in the order of the groups."""
-    for parts in _in_threads(_predict_several, _runs(groups, 4), X, n_jobs):
-        yield from parts
-
-
-def _sums_of_blocks(groups: Sequence[Group], X: Any, n_jobs: int | None) -> Iterator[NDArray[np.float64]]:
-    """Yield the float64 sums of blocks of consecutive bags, each in ascending order; groups of one bag only."""
-    if len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
-        yield from _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
-        return
-    parts = (part[0] for part in _group_probabilities(groups, X, n_jobs))
-    for size in map(len, _runs(groups, BLOCK)):
-        yield _sum(itertools.islice(parts, size))
 
 
 def _runs(groups: Sequence[Group], length: int) -> list[Sequence[Group]]:

@@ -1,6 +1,7 @@
 """Audits that train: honest leave-one-out fits, and the deployed ensemble's own leave-one-out models."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,12 +58,8 @@ def audit_refit(
         its own, and the noise of the seed is measured too. The bags of a fitted model always keep theirs.
     random_state : int or None, default=None
         Seed of the fits and of the rows that are drawn.
-    n_jobs : int or None, default=None
-        Parallel fits, as in joblib.
-    checkpoint : path, optional
-        Folder for finished fits: an audit that was interrupted goes on from there.
-    verbose : int, default=0
-        Whether to show a progress bar.
+    n_jobs, checkpoint, verbose
+        As in :class:`StableClassifier`, for fits instead of bags.
     fit_params : dict, optional
         Further parameters of the classifier's `fit`; those with one value per row are sliced.
 
@@ -100,25 +97,39 @@ def audit_refit(
     run = _Run(n_jobs, checkpoint, verbose, dict(fit_params or {}))
     if isinstance(estimator_or_fitted, StableClassifier):
         check_is_fitted(estimator_or_fitted)
-        reference, models, words = _coupled(estimator_or_fitted, rows, y, points, units, run)
-        bags = estimator_or_fitted.bags_.n_bags
+        reference, models = _coupled(estimator_or_fitted, rows, y, points, units, run)
+        n_bags, algorithm = estimator_or_fitted.bags_.n_bags, _COUPLED
     else:
-        reference, models, words = _plain(estimator_or_fitted, rows, y, points, units, shared_seed, seed, run)
-        bags = 1
-    return audit_models(reference, models, rule, drawn, algorithm=words, n_samples=n, n_bags=bags, seed=seed)
+        reference, models = _plain(estimator_or_fitted, rows, y, points, units, shared_seed, seed, run)
+        seeds = "the same learner seed for all" if shared_seed else "a learner seed of its own for each"
+        learner = f"{type(estimator_or_fitted).__name__} without each row, {seeds}"
+        n_bags, algorithm = 1, f"Honest refits of {learner}, compared with the fit on all rows."
+    return audit_models(reference, models, rule, drawn, algorithm=algorithm, n_samples=n, n_bags=n_bags, seed=seed)
 
 
+_COUPLED = (
+    "The deployed ensemble's own leave-one-out models: the bags that held the row fitted again without it, on the "
+    "row that the hash brings in and with the same seeds, compared with the ensemble on all rows."
+)
+#: The probabilities of the model on all rows, and those without each row, by the row's place among those left out.
+_Models = tuple[NDArray[np.float64], Iterator[tuple[int, NDArray[np.float64]]]]
+
+
+@dataclass(frozen=True)
 class _Run:
     """How fits are run."""
 
-    def __init__(self, n_jobs: int | None, checkpoint: Any, verbose: int, fit_params: dict[str, Any]) -> None:
-        self.n_jobs, self.checkpoint, self.verbose, self.fit_params = n_jobs, checkpoint, verbose, fit_params
+    n_jobs: int | None
+    checkpoint: Any
+    verbose: int
+    fit_params: dict[str, Any]
 
     def predictions(
-        self, task: Task, row_sets: RowSets, numbers: list[int], seed_of: Callable[[int], int], name: tuple[Any, ...]
+        self, task: Task, row_sets: RowSets, numbers: list[int], seed_of: Callable[[int], int], kind: str, *more: Any
     ) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield (number, predictions of the model trained on that set of rows), finished ones from the checkpoint."""
         if self.checkpoint is not None:
+            name = (kind, task.learner, task.X, task.codes, task.fit_params, task.X_eval, *more)
             task = task.in_folder(_checkpoint.open_folder(self.checkpoint, _checkpoint.fingerprint(*name)))
         with bag_bar(len(numbers), self.verbose, "audit_refit - fits") as advance:
             for done, proba in resume_and_train(task, row_sets, numbers, seed_of, self.n_jobs, advance=advance):
@@ -127,7 +138,7 @@ class _Run:
 
 def _plain(
     learner: Any, X: Any, y: Any, points: Any, units: NDArray[np.intp], shared: bool, seed: int, run: _Run
-) -> tuple[NDArray[np.float64], Iterator[tuple[int, NDArray[np.float64]]], str]:
+) -> _Models:
     codes, classes = _fit_inputs.encode(y, None)
     check_consistent_length(X, codes)
     task = Task(learner, X, codes, len(classes), run.fit_params, points)
@@ -136,15 +147,10 @@ def _plain(
     def seed_of(number: int) -> int:
         return learner_seed(seed, 0 if shared or number == all_rows else number + 1)
 
-    name = ("all but one", learner, X, codes, run.fit_params, points, bool(shared), seed)
-    numbers = [*(int(row) for row in units), all_rows]
-    found = {}
-    for number, proba in run.predictions(task, AllButOne(all_rows), numbers, seed_of, name):
-        found[number] = np.asarray(proba, np.float64)
-    models = ((k, found[int(row)]) for k, row in enumerate(units))
-    seeds = "the same learner seed for all" if shared else "a learner seed of its own for each"
-    words = f"Honest refits of {type(learner).__name__} without each row, {seeds}, compared with the fit on all rows."
-    return found[all_rows], models, words
+    numbers = [*units.tolist(), all_rows]
+    fits = run.predictions(task, AllButOne(all_rows), numbers, seed_of, "all but one", bool(shared), seed)
+    found = {number: np.asarray(proba, np.float64) for number, proba in fits}
+    return found[all_rows], ((k, found[row]) for k, row in enumerate(units.tolist()))
 
 
 class _SwappedBags:
@@ -158,11 +164,9 @@ class _SwappedBags:
         return self._bags.without_row(bag, row)
 
 
-def _coupled(
-    model: StableClassifier, X: Any, y: Any, points: Any, units: NDArray[np.intp], run: _Run
-) -> tuple[NDArray[np.float64], Iterator[tuple[int, NDArray[np.float64]]], str]:
-    bags = model.bags_
-    if bags.coupling != "hash" or model.seed_ is None:
+def _coupled(model: StableClassifier, X: Any, y: Any, points: Any, units: NDArray[np.intp], run: _Run) -> _Models:
+    bags, seed = model.bags_, model.seed_
+    if bags.coupling != "hash" or seed is None:
         raise ValueError(
             "a fitted StableClassifier must have hash bags (subbagging) for the coupled refit; got others."
         )
@@ -171,40 +175,35 @@ def _coupled(
         raise ValueError(f"X and y must be the {bags.n_samples} rows of the fit; got {len(codes)}.")
     task = Task(model._learner(), X, codes, len(model.classes_), run.fit_params, points)
     proba = np.array(model.bag_predictions(points).proba)
-    held = {int(row): np.flatnonzero(bags.holds(int(row))) for row in units}
-    numbers = [row * bags.n_bags + int(b) for row, of_row in held.items() for b in of_row]
-    seed, n_bags = model.seed_, bags.n_bags
+    held = {row: np.flatnonzero(bags.holds(row)) for row in units.tolist()}
+    n_bags = bags.n_bags
+    numbers = [row * n_bags + int(b) for row, of_row in held.items() for b in of_row]
 
     def seed_of(number: int) -> int:
         return learner_seed(seed, number % n_bags)
 
-    name = ("coupled", model._learner(), X, codes, run.fit_params, points, bags.sample_ids, bags.bag_size, seed, n_bags)
-    results = run.predictions(task, _SwappedBags(bags), numbers, seed_of, name)
+    drawn = (bags.sample_ids, bags.bag_size, seed, n_bags)
+    results = run.predictions(task, _SwappedBags(bags), numbers, seed_of, "coupled", *drawn)
+    reference = sum_bags(proba) / n_bags
 
     def models() -> Iterator[tuple[int, NDArray[np.float64]]]:
         changed: dict[int, dict[int, NDArray[Any]]] = {row: {} for row in held}
-        place = {int(row): k for k, row in enumerate(units)}
-        for row in [row for row, of_row in held.items() if len(of_row) == 0]:
-            yield place[row], sum_bags(proba) / n_bags
+        place = {row: k for k, row in enumerate(held)}
+        yield from ((place[row], reference) for row, of_row in held.items() if len(of_row) == 0)
         for number, part in results:
             row, bag = divmod(number, n_bags)
             changed[row][bag] = part
             if len(changed[row]) == len(held[row]):
                 yield place[row], _with_votes(proba, changed.pop(row)) / n_bags
 
-    words = (
-        "The deployed ensemble's own leave-one-out models: the bags that held the row fitted again without it, on the "
-        "row that the hash brings in and with the same seeds, compared with the ensemble on all rows."
-    )
-    return sum_bags(proba) / n_bags, models(), words
+    return reference, models()
 
 
 def _with_votes(proba: NDArray[Any], votes: dict[int, NDArray[Any]]) -> NDArray[np.float64]:
     """Return the sum over the bags with some of their votes replaced."""
-    before = {bag: proba[bag].copy() for bag in votes}
-    for bag, vote in votes.items():
-        proba[bag] = vote
+    bags = list(votes)
+    before = proba[bags]
+    proba[bags] = list(votes.values())
     total = sum_bags(proba)
-    for bag, vote in before.items():
-        proba[bag] = vote
+    proba[bags] = before
     return total

@@ -1,5 +1,6 @@
 """Training sets of rows, one learner each: what the checkpoint has is taken up, the rest is trained."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,25 +108,22 @@ def resume_and_train(
     if not left:
         return
     before_training()
-    for done, kept in _train(task, row_sets, sorted(left), seed_of, n_jobs):
+    train = _train_together if hasattr(task.learner, "fit_bags") else _train_apart
+    for done, kept in train(task, row_sets, sorted(left), seed_of, n_jobs):
         advance(len(done))
         yield done, kept
 
 
-def _train(
+def _train_apart(
     task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
-    if hasattr(task.learner, "fit_bags"):
-        yield from _train_together(task, row_sets, numbers, seed_of, n_jobs)
-        return
     place = _workers.preferred(task.learner, task.X)
     length = _workers.run_length(place, len(numbers), joblib.effective_n_jobs(n_jobs))
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
     calls = (delayed(_train_several)(task, [(row_sets[b], b, seed_of(b)) for b in run]) for run in runs)
     results = Parallel(n_jobs=n_jobs, return_as=_workers.as_they_come(), prefer=place)(calls)
-    for run, several in zip(runs, results, strict=True):
-        for b, kept in zip(run, several, strict=True):
-            yield (b,), kept
+    for b, kept in zip(numbers, itertools.chain.from_iterable(results), strict=True):
+        yield (b,), kept
 
 
 class _Chosen(Sequence[Any]):
@@ -144,12 +142,11 @@ class _Chosen(Sequence[Any]):
 def _train_together(
     task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
-    seeds = [seed_of(b) for b in numbers]
     groups = task.learner.fit_bags(
         task.X,
         task.codes,
         _Chosen(row_sets, numbers),
-        seeds,
+        [seed_of(b) for b in numbers],
         classes=np.arange(task.n_classes),
         n_jobs=n_jobs,
         progress=None,
@@ -178,15 +175,13 @@ def _fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Memb
     """Fit one bag on its own rows, indexed: zero weights would let the learner see the others."""
     codes = task.codes[rows]
     present = np.flatnonzero(np.bincount(codes, minlength=task.n_classes))
-    local = codes if len(present) == task.n_classes else np.searchsorted(present, codes)
     if len(present) == 1:  # many classifiers refuse a single class; there is nothing to learn
         only = DummyClassifier(strategy="most_frequent").fit([[0.0]], [0])
         return Member(only, present, task.n_classes, (bag,))
     estimator = seeded(task.learner, seed)
-    params = params_of_rows(task.X, task.fit_params, rows)
     taken = take(task.X, rows)
     size = getattr(taken, "nbytes", 0)
-    estimator.fit(taken, local, **params)
+    estimator.fit(taken, np.searchsorted(present, codes), **params_of_rows(task.X, task.fit_params, rows))
     del taken
     _workers.give_back(size)
     return Member(estimator, present, task.n_classes, (bag,))

@@ -8,11 +8,6 @@ from scipy.special import betainc
 from steadyset.guarantees._setting import Setting, largest_spread
 
 
-def _subbagging_influence(s: Setting) -> float:
-    """K of Lemma 1 and of its drop-k form; for k = 1 the paper's (1/(n-1)) p/(1-p)."""
-    return s.k * s.m / ((s.n - s.k) * (s.n - s.m))
-
-
 def _bootstrap_odds(s: Setting) -> float:
     """p/(1 - p) = (1 - 1/n)^-m - 1."""
     try:
@@ -27,7 +22,7 @@ def _chebyshev(s: Setting, mean_square_shift: float) -> float:
 
 def paper(s: Setting) -> float:
     """Bound of the paper's Theorem "main" (B infinite) and its finite-B form: any coupling, one row dropped."""
-    of_a_row = _subbagging_influence(s) if s.resampling == "subbagging" else _bootstrap_odds(s) / (s.n - 1)
+    of_a_row = influence(s) if s.resampling == "subbagging" else _bootstrap_odds(s) / (s.n - 1)
     noise = 0.0 if s.B is None else 16 * math.e**2 / s.B
     return _chebyshev(s, largest_spread(s.L) * (of_a_row + noise))
 
@@ -35,7 +30,7 @@ def paper(s: Setting) -> float:
 def influence(s: Setting) -> float:
     """K of Lemma 1, (1/n) sum_i ||p_inf - p_inf^i||^2 <= K sigma^2, and of its drop-k form."""
     if s.resampling == "subbagging":
-        return _subbagging_influence(s)
+        return s.k * s.m / ((s.n - s.k) * (s.n - s.m))  # for k = 1 the paper's (1/(n-1)) p/(1-p)
     pairs = 1.0 if s.n == 2 else -math.expm1(s.m * math.log1p(-1 / (s.n - 1) ** 2))  # q/(1-p)^2
     return (_bootstrap_odds(s) + pairs) / s.n  # K = (1/n)(p/(1-p) + q/(1-p)^2)
 

@@ -12,13 +12,13 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from scipy.special import betainc
 
 from steadyset._base import validation
 from steadyset.guarantees._formulas import exceeds_simplex, least_held, sharpest
-from steadyset.guarantees._setting import Asked, Coupling, Resampling, Setting, Theorem
+from steadyset.guarantees._setting import Coupling, Resampling, Setting, Theorem
 
 Unknown = Literal["epsilon", "bag_size", "n_samples", "n_bags"]
 
@@ -88,59 +88,58 @@ def solve_stability(
     >>> ss.solve_stability("bag_size", delta=0, n_samples=60_000, epsilon=0.05)  # no row can matter
     2448
     """
-    validation.choice(unknown, "unknown", ("epsilon", "bag_size", "n_samples", "n_bags"))
+    validation.choice(unknown, "unknown", get_args(Unknown))
     delta = validation.delta(delta)
-    given = {"n_samples": n_samples, "epsilon": epsilon, "bag_size": bag_size, "n_bags": n_bags}
+    given: dict[str, Any] = {"n_samples": n_samples, "epsilon": epsilon, "bag_size": bag_size, "n_bags": n_bags}
     for name, value in given.items():
         if name == unknown and value is not None:
             raise ValueError(f"{name} must be left out when it is the unknown; got {value!r}.")
         if name not in (unknown, "n_bags") and value is None:
             raise ValueError(f"{name} must be given when the unknown is {unknown}; got None.")
-    # A stand-in for the unknown, with which everything else can be checked.
-    m = 1 if bag_size is None else bag_size
-    rows = _LARGEST if n_samples is None else n_samples
-    s = Asked(
-        n_samples=rows,
-        epsilon=1.0 if epsilon is None else epsilon,
-        bag_size=m,
-        n_classes=n_classes,
-        n_bags=1 if unknown == "n_bags" else n_bags,
+    extreme, words = _EXTREMES[unknown]
+    given[unknown] = extreme  # with it everything else can be checked
+    s = Setting(
+        n=given["n_samples"],
+        m=given["bag_size"],
+        eps=given["epsilon"],
+        L=n_classes,
+        B=given["n_bags"],
+        k=n_dropped,
         resampling=resampling,
         coupling=coupling,
-        theorem=theorem,
         sigma2=sigma2,
-        n_dropped=n_dropped,
         any_rule=any_rule,
-    ).checked()
+    ).checked(theorem)
 
     def reaches(setting: Setting) -> bool:
         return sharpest(setting, theorem)[0] <= delta
 
+    answer: int | float | None
     if unknown == "epsilon":
-        answer: int | float | None = _least_epsilon(s, reaches)
-        best = replace(s, eps=1 / SMALLEST_EPSILON)
+        answer = _least_epsilon(s, reaches)
     elif unknown == "bag_size":
         most = s.n - s.k if resampling == "subbagging" else _LARGEST
         fails = _first(lambda size: not reaches(replace(s, m=size)), 1, most)
         answer = most if fails is None else fails - 1 or None
-        best = s
     elif unknown == "n_samples":
-        answer = _least_samples(s, m, reaches)
-        best = s
+        answer = _least_samples(s, bag_size, reaches)
     else:
         answer = _least_bags(s, theorem, delta)
-        best = replace(s, B=_LARGEST)
     if answer is None:
-        value, where = sharpest(best, theorem)[0], _EXTREMES[unknown]
-        raise NoSolutionError(f"no {unknown} reaches delta={delta:g}: the bound is {value:.3g} even with {where}.")
+        bound = sharpest(s, theorem)[0]
+        raise NoSolutionError(f"no {unknown} reaches delta={delta:g}: the bound is {bound:.3g} even with {words}.")
     return answer
 
 
+#: The value of the unknown at which every bound is smallest, and what it is in words.
 _EXTREMES = {
-    "epsilon": "the largest epsilon",
-    "bag_size": "bags of one row",
-    "n_samples": "2**53 rows (what is left is the noise of a finite number of bags)",
-    "n_bags": "2**53 bags (what is left is the influence of a row, which smaller bags or more rows bring down)",
+    "epsilon": (1 / SMALLEST_EPSILON, "the largest epsilon"),
+    "bag_size": (1, "bags of one row"),
+    "n_samples": (_LARGEST, "2**53 rows (what is left is the noise of a finite number of bags)"),
+    "n_bags": (
+        _LARGEST,
+        "2**53 bags (what is left is the influence of a row, which smaller bags or more rows bring down)",
+    ),
 }
 
 
@@ -195,22 +194,16 @@ def _least_samples(s: Setting, bag_size: Any, reaches: Callable[[Setting], bool]
 
 
 def _least_bags(s: Setting, theorem: str, delta: float) -> int | None:
-    def falls(B: int) -> bool:
-        """Whether a theorem whose bound falls with B reaches delta."""
-        names = {"best": ["second-moment"] if s.k > 1 else ["paper", "second-moment"], "small-bags": []}
-        return any(sharpest(replace(s, B=B), name)[0] <= delta for name in names.get(theorem, [theorem]))
-
     if theorem in ("best", "small-bags") and exceeds_simplex(s.eps):
         return 1
-    B = _first(falls, 1, _LARGEST)
+    # The theorems whose bounds fall with B.
+    falling = {"best": ["second-moment"] if s.k > 1 else ["paper", "second-moment"], "small-bags": []}
+    names = falling.get(theorem, [theorem])
+    B = _first(lambda B: any(sharpest(replace(s, B=B), name)[0] <= delta for name in names), 1, _LARGEST)
     if theorem in ("paper", "second-moment") or s.coupling != "hash":
         return B
-    envelope = _least_bags_envelope(s, delta)
-    starts = [b for b in (B, envelope) if b is not None]
-    if not starts:
-        return None
-    B = min(starts)
-    while B > 1 and sharpest(replace(s, B=B - 1), theorem)[0] <= delta:
+    B = min((b for b in (B, _least_bags_envelope(s, delta)) if b is not None), default=None)
+    while B is not None and B > 1 and sharpest(replace(s, B=B - 1), theorem)[0] <= delta:
         # While ceil(hB) stays the same the tail grows with B, so every number down to the first with this
         # ceil(hB) reaches delta too.
         B = _first_with(s.eps, least_held(s.eps, B - 1))

@@ -8,11 +8,11 @@ a fitted ensemble really does is measured by the audit instead.
 from steadyset._base import validation
 from steadyset.guarantees._formulas import influence, sharpest
 from steadyset.guarantees._guarantee import Guarantee
-from steadyset.guarantees._setting import Asked, Coupling, Resampling, Setting, Theorem, largest_spread
+from steadyset.guarantees._setting import Coupling, Resampling, Setting, Theorem, largest_spread
 
 _INSIDE = "everything learned is inside the bag"
 _SIMPLEX = "the learner returns probability vectors"
-_COUPLINGS = {
+_COUPLINGS: dict[str | None, str] = {
     "hash": "the bags are hash bags, whose learner sees rows in id order and takes its seed from the bag number",
     "independent": "the bags with and without the rows are drawn independently",
     "any": "each set of bags is drawn independently of the data, however the two sets are coupled",
@@ -98,19 +98,18 @@ def selection_stability(
     >>> small.delta, small.theorem, small.every_row
     (0.0, 'small-bags', True)
     """
-    s = Asked(
-        n_samples=n_samples,
-        epsilon=epsilon,
-        bag_size=bag_size,
-        n_classes=n_classes,
-        n_bags=n_bags,
+    s = Setting(
+        n=n_samples,
+        m=bag_size,
+        eps=epsilon,
+        L=n_classes,
+        B=n_bags,
+        k=n_dropped,
         resampling=resampling,
         coupling=coupling,
-        theorem=theorem,
         sigma2=sigma2,
-        n_dropped=n_dropped,
         any_rule=any_rule,
-    ).checked()
+    ).checked(theorem)
     delta, name = sharpest(s, theorem)
     return Guarantee(
         delta=delta,
@@ -155,12 +154,8 @@ def reseed_stability(
     ----------
     n_bags : int
         Number of bags in each run.
-    epsilon : float
-        The epsilon of the rule.
-    n_classes : int or None, default=None
-        Size of the label space; None where it is not known.
-    sigma2 : float or None, default=None
-        The spread of the bags at the point, as in :func:`selection_stability`.
+    epsilon, n_classes, sigma2
+        As in :func:`selection_stability`.
 
     Returns
     -------
@@ -180,9 +175,7 @@ def reseed_stability(
     eps = validation.positive(epsilon, "epsilon")
     B = validation.count(n_bags, "n_bags")
     L = None if n_classes is None else validation.label_count(n_classes)
-    spread = largest_spread(L)
-    if sigma2 is not None:
-        spread = min(validation.share(sigma2, "sigma2"), spread)
+    spread = largest_spread(L, None if sigma2 is None else validation.share(sigma2, "sigma2"))
     return Guarantee(
         delta=2 * spread / B / eps / eps,  # E||p_B - p_B'||^2 = 2 sigma^2/B, and Chebyshev
         theorem="another-seed",
@@ -197,4 +190,4 @@ def reseed_stability(
 
 def row_influence(*, n_samples: int, bag_size: int, resampling: str) -> float:
     """Return the constant K of Lemma 1: dropping a row moves p_inf by K sigma^2 in mean square over the rows."""
-    return influence(Asked(n_samples=n_samples, epsilon=1.0, bag_size=bag_size, resampling=resampling).checked())
+    return influence(Setting(n=n_samples, m=bag_size, eps=1.0, resampling=resampling).checked("best"))
