@@ -179,22 +179,18 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x, labels = prototype._learn_shapes(X, y, classes)
         settings = _settings.settings_of(prototype, x.dtype == np.uint8)
         network = prototype._architecture().network()
-        weights = (
-            None
-            if sample_weight is None
-            else check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
-        )
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
         checked = [_settings.seed(seed, f"seeds[{b}]") for b, seed in enumerate(seeds)]
         if len(bags) != len(checked):
             raise ValueError(f"seeds must hold one seed for each of the {len(bags)} bags; got {len(checked)}.")
         rows = [np.arange(len(x))] if len(checked) == 1 and isinstance(bags[0], slice) else bags
         data = TrainingData(x, labels, weights, rows, checked)
-
-        def groups() -> Iterator[LaneGroup]:
-            for numbers, trained in train_groups(network, data, settings, n_jobs, progress):
-                yield LaneGroup(prototype, numbers, [checked[b] for b in numbers], trained)
-
-        return groups()
+        return (
+            LaneGroup(prototype, numbers, [checked[b] for b in numbers], trained)
+            for numbers, trained in train_groups(network, data, settings, n_jobs, progress)
+        )
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class.

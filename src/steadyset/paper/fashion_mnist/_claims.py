@@ -30,13 +30,12 @@ def _stability(found: Findings) -> list[dict[str, Any]]:
     of = {key: audit.instability for key, audit in found.sampled.items()}
     curves = {key: audit.survival(np.arange(100) / 100)[1] for key, audit in found.sampled.items()}
     means = {f"{rule}, {algorithm}": float(values.mean()) for (rule, algorithm), values in of.items()}
-    base, inflated = of["argmax", "base"], of["inflated argmax", "base"]
-    bagged, both = of["argmax", "subbagged"], of["inflated argmax", "subbagged"]
-    longest = curves["argmax", "base"]
+    base, bagged, both = of["argmax", "base"], of["argmax", "subbagged"], of["inflated argmax", "subbagged"]
+    kept, cut = (
+        float(values.mean() / base.mean()) if base.any() else 1.0 for values in (of["inflated argmax", "base"], bagged)
+    )
     slack = 0.001
-    above = max(float((curve - longest).max()) for curve in curves.values())
-    kept = float(inflated.mean() / base.mean()) if base.any() else 1.0
-    cut = float(bagged.mean() / base.mean()) if base.any() else 1.0
+    above = max(float((curve - curves["argmax", "base"]).max()) for curve in curves.values())
     over = float((curves["argmax", "subbagged"] - curves["inflated argmax", "base"]).max())
     return [
         _claim(

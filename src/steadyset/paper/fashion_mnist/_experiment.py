@@ -1,5 +1,6 @@
 """The paper's Fashion-MNIST experiment: both tables and the survival figure, and what goes beyond them."""
 
+import math
 import os
 import platform
 from collections.abc import Callable
@@ -146,14 +147,12 @@ def _fitting(sizes: Sizes, n: int) -> Sizes:
     for name, least, most in (
         ("bag_size", 1, n - 1),
         ("left_out", 1, n),
-        ("base_fits", 1, None),
-        ("n_bags", 2, None),
+        ("base_fits", 1, math.inf),
+        ("n_bags", 2, math.inf),
         ("independent_fits", 0, sizes.left_out),
     ):
-        value = getattr(sizes, name)
-        if value < least or (most is not None and value > most):
-            allowed = f"at least {least}" if most is None else f"from {least} to {most}"
-            raise ValueError(f"{name} must be {allowed}; got {value}.")
+        allowed = f"at least {least}" if most == math.inf else f"from {least} to {most}"
+        validation.whole(getattr(sizes, name), name, allowed, least, most)
     return sizes
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from steadyset.audit import Certificates, StabilityAudit, audit_bags, audit_models, certify
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import selection_stability, solve_stability
-from steadyset.metrics import Estimate, set_report, superfluous_inflation
+from steadyset.metrics import Estimate, set_report
 from steadyset.paper.fashion_mnist import _printed as printed
 from steadyset.paper.fashion_mnist._networks import Predictions
 from steadyset.plot import compute_epsilon_tradeoff
@@ -112,22 +112,15 @@ def extended_table(found: Findings) -> list[dict[str, Any]]:
         for name, value in zip(printed.COLUMNS, theirs, strict=True):
             row[name] = None if value is None else compared(ours[name], value)
         if row["superfluous_inflation"] is not None:
-            row["superfluous_inflation"]["standard_error_by_the_papers_formula"] = _papers_error(found, rule, algorithm)
+            by_paper = _measured(found, rule, found.proba[algorithm], "paper")["superfluous_inflation"]
+            row["superfluous_inflation"]["standard_error_by_the_papers_formula"] = number(by_paper.standard_error)
         rows.append(row)
     return rows
 
 
-def _measured(found: Findings, rule: str, proba: NDArray[np.float64]) -> dict[str, Estimate]:
-    report = set_report(found.y_test, {rule: rules(found.epsilon)[rule]}, proba)
+def _measured(found: Findings, rule: str, proba: NDArray[np.float64], errors: str = "ratio") -> dict[str, Estimate]:
+    report = set_report(found.y_test, {rule: rules(found.epsilon)[rule]}, proba, standard_error=errors)
     return {name: report["size" if name == "set_size" else name][0] for name in printed.COLUMNS}
-
-
-def _papers_error(found: Findings, rule: str, algorithm: str) -> float | None:
-    proba = found.proba[algorithm]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # undefined where no set has two labels: null in the record
-        value = superfluous_inflation(found.y_test, rules(found.epsilon)[rule](proba), proba, standard_error="paper")
-    return number(value.standard_error)
 
 
 def number(value: float) -> float | None:

@@ -28,16 +28,13 @@ class RunFolder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._clock = self.path / "times.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):
                 pass
         except OSError as error:
             raise OSError(f"the run folder must be writable; got {str(self.path)!r}: {error}.") from error
-
-    @property
-    def _clock(self) -> Path:
-        return self.path / "times.json"
 
     def times(self) -> dict[str, dict[str, float]]:
         """Return wall and CPU seconds of each stage, over all calls; time lost to a kill is not among them."""
