@@ -5,9 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from steadyset import _native
-from steadyset._base.validation import real_number, shown, whole_number
+from steadyset._base.validation import shown, whole
 from steadyset.lanes._layers import AvgPool2d, Conv2d, Dropout, Flatten, Layer, Linear, MaxPool2d, ReLU, Tanh
+from steadyset.lanes._settings import LARGEST, below_one, count
 
 _KINDS = {
     Conv2d: "conv",
@@ -20,7 +24,9 @@ _KINDS = {
     Linear: "linear",
 }
 DEFAULT_LAYERS: tuple[Layer, ...] = (Linear(64), ReLU(), Linear())
-_LARGEST = 2**31 - 1
+
+
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]  # each parameter's name and shape
 
 
 class LayerSpec(NamedTuple):
@@ -49,11 +55,18 @@ class Architecture:
 
     input_shape: tuple[int, int, int]
     specs: tuple[LayerSpec, ...]
-    parameters: tuple[tuple[str, tuple[int, ...]], ...]
+    parameters: Shapes
 
     def network(self) -> _native.LanesNetwork:
         """Return the native network."""
         return _native.LanesNetwork.make(*self.input_shape, list(self.specs))
+
+
+def named(parameters: NDArray[np.float32], shapes: Shapes) -> dict[str, NDArray[np.float32]]:
+    """Return each parameter by its name and in its shape, after the first axes of `parameters`."""
+    ends = np.cumsum([math.prod(shape) for _, shape in shapes])
+    parts = zip(shapes, np.split(parameters, ends[:-1], axis=-1), strict=True)
+    return {name: part.reshape(*parameters.shape[:-1], *shape) for (name, shape), part in parts}
 
 
 def checked_layers(layers: Any) -> tuple[Layer, ...]:
@@ -82,7 +95,7 @@ def architecture(layers: Any, row_shape: tuple[int, ...], n_classes: int) -> Arc
     parameters: list[tuple[str, tuple[int, ...]]] = []
     for i, layer in enumerate(chain):
         fitted = _fit(layer, f"layers[{i}]", shape, n_classes if i == len(chain) - 1 else None)
-        if math.prod(fitted.output) > _LARGEST or sum(map(math.prod, fitted.parameters)) > _LARGEST:
+        if math.prod(fitted.output) > LARGEST or sum(map(math.prod, fitted.parameters)) > LARGEST:
             raise ValueError(f"layers[{i}] must have fewer than 2^31 values and parameters; got {shown(layer)}.")
         specs.append(fitted.spec)
         parameters += [(f"{i}.{name}", s) for name, s in zip(("weight", "bias"), fitted.parameters, strict=False)]
@@ -104,7 +117,7 @@ def _fit(layer: Layer, name: str, shape: tuple[int, ...], n_classes: int | None)
         return _fit_conv(layer, name, _image(shape, name, layer))
     if isinstance(layer, MaxPool2d | AvgPool2d):
         channels, height, width = _image(shape, name, layer)
-        side = _count(layer.kernel_size, f"kernel_size of {name}")
+        side = count(layer.kernel_size, f"kernel_size of {name}")
         if side > min(height, width):
             raise ValueError(
                 f"kernel_size of {name} must be at most {min(height, width)}, the smaller side of its "
@@ -112,24 +125,19 @@ def _fit(layer: Layer, name: str, shape: tuple[int, ...], n_classes: int | None)
             )
         return _FittedLayer(LayerSpec(kind, side), (), (channels, height // side, width // side))
     if isinstance(layer, Dropout):
-        rate = real_number(layer.p, f"p of {name}", "a number that is at least 0 and below 1")
-        if not 0 <= rate < 1:
-            raise ValueError(f"p of {name} must be a number that is at least 0 and below 1; got {shown(layer.p)}.")
-        return _FittedLayer(LayerSpec(kind, rate=rate), (), shape)
+        return _FittedLayer(LayerSpec(kind, rate=below_one(layer.p, f"p of {name}")), (), shape)
     out = (math.prod(shape),) if isinstance(layer, Flatten) else shape
     return _FittedLayer(LayerSpec(kind), (), out)
 
 
 def _fit_conv(layer: Conv2d, name: str, shape: tuple[int, int, int]) -> _FittedLayer:
     channels, height, width = shape
-    outputs = _count(layer.out_channels, f"out_channels of {name}")
+    outputs = count(layer.out_channels, f"out_channels of {name}")
     sides = layer.kernel_size if isinstance(layer.kernel_size, tuple | list) else (layer.kernel_size, layer.kernel_size)
     if len(sides) != 2:
         raise ValueError(f"kernel_size of {name} must be a number or a pair; got {shown(layer.kernel_size)}.")
-    tall, wide = (_count(side, f"kernel_size of {name}") for side in sides)
-    padding = whole_number(layer.padding, f"padding of {name}", "a whole number that is at least 0")
-    if not 0 <= padding <= _LARGEST // 8:
-        raise ValueError(f"padding of {name} must be a whole number that is at least 0; got {shown(layer.padding)}.")
+    tall, wide = (count(side, f"kernel_size of {name}") for side in sides)
+    padding = whole(layer.padding, f"padding of {name}", "a whole number that is at least 0", 0, LARGEST // 8)
     if tall > height + 2 * padding or wide > width + 2 * padding:
         raise ValueError(
             f"kernel_size of {name} must be at most its padded input, {height + 2 * padding} x {width + 2 * padding}; "
@@ -156,15 +164,7 @@ def _outputs(layer: Linear, name: str, n_classes: int | None) -> int:
                 f"out_features of {name} must be a number, because only the last layer's is known; got None."
             )
         return n_classes
-    outputs = _count(layer.out_features, f"out_features of {name}")
+    outputs = count(layer.out_features, f"out_features of {name}")
     if n_classes is not None and outputs != n_classes:
         raise ValueError(f"out_features of {name} must be None or {n_classes}, the number of classes; got {outputs}.")
     return outputs
-
-
-def _count(value: Any, name: str) -> int:
-    allowed = "a whole number that is at least 1"
-    number = whole_number(value, name, allowed)
-    if not 1 <= number <= _LARGEST:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number

@@ -1,6 +1,5 @@
 """A group of bags that were trained together, and predict and are saved together."""
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import whole_files
 from steadyset._base.validation import shown
-from steadyset.lanes import _layers
+from steadyset.lanes import _layers, _persist
+from steadyset.lanes._architecture import named
 from steadyset.lanes._trainer import Trained, predict_many
 
 if TYPE_CHECKING:
@@ -72,8 +71,8 @@ class LaneGroup:
         -------
         proba : ndarray of shape (n_bags, n_points, n_classes)
         """
-        x = self._prototype._points(X)
         net = self._prototype
+        x = net._points(X)
         return predict_many(net._architecture().network(), self._trained, x, net._affine(x), n_jobs)
 
     def members(self) -> list["NetClassifier"]:
@@ -83,17 +82,7 @@ class LaneGroup:
         -------
         members : list of NetClassifier
         """
-        return [self._prototype._member(self.seeds[i], self._row(i)) for i in range(len(self.numbers))]
-
-    def _row(self, i: int) -> Trained:
-        t = self._trained
-        part = slice(i, i + 1)
-        return Trained(
-            t.parameters[part],
-            t.losses[part],
-            None if t.center is None else t.center[part],
-            None if t.deviation is None else t.deviation[part],
-        )
+        return [self._prototype._member(seed, self._trained.at(i)) for i, seed in enumerate(self.seeds)]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the group to `folder` as one safetensors file, whole or not at all.
@@ -105,16 +94,9 @@ class LaneGroup:
         folder : path
             Made when it does not exist.
         """
-        from steadyset.lanes._persist import library
-
         tensors = {name: getattr(self._trained, name) for name in _STATISTICS}
-        tensors |= _named(self._prototype, self._trained.parameters)
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        about = json.dumps(self._about())
-        kept = {name: np.ascontiguousarray(value) for name, value in tensors.items() if value is not None}
-        with whole_files.replacing(target / _FILE) as unfinished:
-            library().save_file(kept, unfinished, metadata={"steadyset": about})
+        tensors |= named(self._trained.parameters, self._prototype._architecture().parameters)
+        _persist.write(Path(folder) / _FILE, self._about(), tensors)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "LaneGroup":
@@ -128,9 +110,7 @@ class LaneGroup:
         -------
         group : LaneGroup
         """
-        from steadyset.lanes._persist import read
-
-        about, tensors = read(Path(folder) / _FILE)
+        about, tensors = _persist.read(Path(folder) / _FILE)
         prototype = _prototype_of(about)
         names = [name for name, _ in prototype._architecture().parameters]
         bags = len(about["numbers"])
@@ -161,16 +141,6 @@ class LaneGroup:
             "numbers": list(self.numbers),
             "seeds": list(self.seeds),
         }
-
-
-def _named(net: "NetClassifier", parameters: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-    named = {}
-    at = 0
-    for name, shape in net._architecture().parameters:
-        size = int(np.prod(shape))
-        named[name] = parameters[:, at : at + size].reshape(-1, *shape)
-        at += size
-    return named
 
 
 def _prototype_of(about: dict[str, Any]) -> "NetClassifier":

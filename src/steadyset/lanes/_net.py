@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from steadyset.lanes import _settings
 from steadyset.lanes._architecture import Architecture, architecture, checked_layers
 from steadyset.lanes._group import LaneGroup
 from steadyset.lanes._layers import Layer
-from steadyset.lanes._trainer import Progress, Trained, TrainingData, predict_many, train_groups
+from steadyset.lanes._trainer import Progress, Trained, TrainingData, train_groups
 
 
 class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -157,8 +158,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, y : array-like
-            All training rows and their labels; a bag's rows are read in place.
+        X, y, sample_weight : array-like
+            All training rows, their labels and weights, as in :meth:`fit`; a bag's rows are read in place.
         bags : sequence of integer arrays
             `bags[b]` are the rows of bag b.
         seeds : sequence of int
@@ -170,9 +171,6 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         progress : callable or None, default=None
             Called in this thread with (bag numbers of a group, epochs that all of them have finished, epochs).
 
-        sample_weight : array-like of shape (n,) or None, default=None
-            What the loss of each row of X is multiplied by.
-
         Yields
         ------
         group : LaneGroup
@@ -181,22 +179,18 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x, labels = prototype._learn_shapes(X, y, classes)
         settings = _settings.settings_of(prototype, x.dtype == np.uint8)
         network = prototype._architecture().network()
-        weights = (
-            None
-            if sample_weight is None
-            else check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
-        )
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
         checked = [_settings.seed(seed, f"seeds[{b}]") for b, seed in enumerate(seeds)]
         if len(bags) != len(checked):
             raise ValueError(f"seeds must hold one seed for each of the {len(bags)} bags; got {len(checked)}.")
         rows = [np.arange(len(x))] if len(checked) == 1 and isinstance(bags[0], slice) else bags
         data = TrainingData(x, labels, weights, rows, checked)
-
-        def groups() -> Iterator[LaneGroup]:
-            for numbers, trained in train_groups(network, data, settings, n_jobs, progress):
-                yield LaneGroup(prototype, numbers, [checked[b] for b in numbers], trained)
-
-        return groups()
+        return (
+            LaneGroup(prototype, numbers, [checked[b] for b in numbers], trained)
+            for numbers, trained in train_groups(network, data, settings, n_jobs, progress)
+        )
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class.
@@ -210,11 +204,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         proba : ndarray of shape (n_points, n_classes)
         """
-        check_is_fitted(self)
-        x = self._points(X)
-        proba: NDArray[np.float64] = predict_many(self._architecture().network(), self._trained(), x, self._affine(x))[
-            0
-        ]
+        proba: NDArray[np.float64] = self._alone().predict_proba(X)[0]
         return proba
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -229,8 +219,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         labels : ndarray of shape (n_points,)
         """
-        check_is_fitted(self)
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[best]
         return labels
 
     def scaled(self, X: ArrayLike) -> NDArray[np.float32]:
@@ -275,8 +265,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         folder : path
         """
-        check_is_fitted(self)
-        LaneGroup(self, [0], [self._seed], self._trained()).save(folder)
+        self._alone().save(folder)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "NetClassifier":
@@ -313,18 +302,17 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return x, labels.astype(np.int32)
 
     def _points(self, X: Any) -> NDArray[Any]:
-        shape = getattr(X, "shape", None)
-        if shape is not None and len(self.input_shape_) > 1 and tuple(shape[1:]) != self.input_shape_:
-            raise ValueError(
-                f"X must hold points of shape {self.input_shape_}, as in fit; got an array of shape {shape}."
-            )
-        x: NDArray[Any] = validate_data(
-            self, X, reset=False, dtype=[np.float32, np.uint8], order="C", allow_nd=len(self.input_shape_) > 1
-        )
-        if x.shape[1:] != self.input_shape_:
-            raise ValueError(
-                f"X must hold points of shape {self.input_shape_}, as in fit; got an array of shape {x.shape}."
-            )
+        def check(shape: tuple[int, ...]) -> None:
+            if tuple(shape[1:]) != self.input_shape_:
+                raise ValueError(
+                    f"X must hold points of shape {self.input_shape_}, as in fit; got an array of shape {shape}."
+                )
+
+        images = len(self.input_shape_) > 1
+        if images and hasattr(X, "shape"):
+            check(X.shape)
+        x: NDArray[Any] = validate_data(self, X, reset=False, dtype=[np.float32, np.uint8], order="C", allow_nd=images)
+        check(x.shape)
         return x
 
     def _architecture(self) -> Architecture:
@@ -333,24 +321,19 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _affine(self, x: NDArray[Any]) -> tuple[float, float]:
         return _settings.affine(self.scale, x.dtype == np.uint8)
 
-    def _trained(self) -> Trained:
-        def row(values: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
-            return None if values is None else values[None]
-
-        return Trained(self.parameters_[None], self.loss_curve_[None], row(self._center), row(self._deviation))
+    def _alone(self) -> LaneGroup:
+        """Return the fitted network as a group of one."""
+        check_is_fitted(self)
+        trained = Trained(self.parameters_, self.loss_curve_, self._center, self._deviation)
+        return LaneGroup(self, [0], [self._seed], trained.at(None))
 
     def _member(self, seed: int, trained: Trained) -> "NetClassifier":
-        """Return a fitted classifier with the only model in `trained`, and the shapes that this one has learned."""
+        """Return a fitted classifier with the one model `trained`, and the shapes that this one has learned."""
         member: NetClassifier = clone(self).set_params(random_state=seed)
-        member.classes_ = self.classes_
-        member.input_shape_ = self.input_shape_
-        member.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            member.feature_names_in_ = self.feature_names_in_
-        member.parameters_ = trained.parameters[0].copy()
-        member.loss_curve_ = trained.losses[0].copy()
-        member._center = None if trained.center is None else trained.center[0].copy()
-        member._deviation = None if trained.deviation is None else trained.deviation[0].copy()
+        member._adopt(self)
+        own = deepcopy(trained)  # not views, which would keep the whole group in memory
+        member.parameters_, member.loss_curve_ = own.parameters, own.losses
+        member._center, member._deviation = own.center, own.deviation
         member._seed = seed
         return member
 

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import optional
+from steadyset._base import optional, whole_files
 
 
-def library() -> Any:
-    """Return safetensors' NumPy module, or say how to get it."""
-    return optional.require("safetensors.numpy", "persist")
+def write(path: Path, about: dict[str, Any], tensors: dict[str, NDArray[np.float32] | None]) -> None:
+    """Write the tensors that are there, and what the file says about itself; make its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = {name: np.ascontiguousarray(value) for name, value in tensors.items() if value is not None}
+    metadata = {"steadyset": json.dumps(about)}
+    with whole_files.replacing(path) as unfinished:
+        optional.require("safetensors.numpy", "persist").save_file(kept, unfinished, metadata=metadata)
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[np.float32]]]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from steadyset._base.validation import real_number, shown, whole_number
+from steadyset._base.validation import number, shown, whole
 
 SCALES = (None, "minus_one_one", "standard")
+LARGEST = 2**31 - 1  # of the native code's whole numbers
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def settings_of(net: Any, is_uint8: bool) -> Settings:
         raise ValueError(f'optimizer must be "sgd" or "adam"; got {shown(net.optimizer)}.')
     if not isinstance(net.nesterov, bool | np.bool_):
         raise TypeError(f"nesterov must be True or False; got {shown(net.nesterov)}.")
-    momentum = _number(net.momentum, "momentum", below_one=True)
+    momentum = below_one(net.momentum, "momentum")
     if net.nesterov and (momentum == 0 or net.optimizer != "sgd"):
         raise ValueError(
             f'nesterov needs optimizer="sgd" and a momentum above 0; got {net.optimizer!r} and {momentum:g}.'
@@ -90,25 +91,18 @@ def factors(schedule: Any, epochs: int) -> list[float]:
 
 def count(value: Any, name: str) -> int:
     """Return `value` as an int from 1 to 2^31 - 1."""
-    allowed = "a whole number that is at least 1"
-    number = whole_number(value, name, allowed)
-    if not 1 <= number < 2**31:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
+    return whole(value, name, "a whole number that is at least 1", 1, LARGEST)
 
 
 def seed(value: Any, name: str) -> int:
     """Return a seed of 64 bits."""
-    allowed = "a whole number from 0 to 2^64 - 1"
-    number = whole_number(value, name, allowed)
-    if not 0 <= number < 2**64:
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
+    return whole(value, name, "a whole number from 0 to 2^64 - 1", 0, 2**64 - 1)
 
 
-def _number(value: Any, name: str, below_one: bool = False) -> float:
-    allowed = "a number that is at least 0 and below 1" if below_one else "a finite number that is at least 0"
-    number = real_number(value, name, allowed)
-    if not (0 <= number < (1 if below_one else math.inf)):
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
-    return number
+def below_one(value: Any, name: str) -> float:
+    """Return `value` as a float from 0 to 1, 1 excluded."""
+    return number(value, name, "a number that is at least 0 and below 1", lambda x: 0 <= x < 1)
+
+
+def _number(value: Any, name: str) -> float:
+    return number(value, name, "a finite number that is at least 0", lambda x: 0 <= x < math.inf)

@@ -4,7 +4,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,10 @@ class Trained:
     losses: NDArray[np.float32]
     center: NDArray[np.float32] | None
     deviation: NDArray[np.float32] | None
+
+    def at(self, index: Any) -> "Trained":
+        """Return some of the models, or one without the first axis, by NumPy's indexing of each array."""
+        return _combined([self], lambda arrays: arrays[0][index])
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ def train_groups(
                     progress(numbers, finished, epochs)
                 if running[0].future.done():
                     done.append(_result(running.popleft(), names, settings))
-            yield numbers, _joined(done)
+            yield numbers, _combined(done, np.concatenate)
     finally:
         for quartet in running:
             quartet.watch.stop()
@@ -136,12 +140,11 @@ def _result(quartet: _Quartet, names: Sequence[int], settings: Settings) -> Trai
     )
 
 
-def _joined(parts: list[Trained]) -> Trained:
-    def rows(name: str) -> Any:
-        values = [getattr(part, name) for part in parts]
-        return None if values[0] is None else np.concatenate(values)
-
-    return Trained(*map(rows, ("parameters", "losses", "center", "deviation")))
+def _combined(parts: list[Trained], combine: Callable[[list[Any]], Any]) -> Trained:
+    """Return what `combine` makes of the parts' arrays, field by field; what is missing stays so."""
+    columns = ([getattr(part, field.name) for part in parts] for field in fields(Trained))
+    made: list[Any] = [None if arrays[0] is None else combine(arrays) for arrays in columns]
+    return Trained(*made)
 
 
 def predict_many(
@@ -158,12 +161,11 @@ def predict_many(
     watch = _native.LanesWatch()
 
     def run(first: int) -> None:
-        part = slice(first, first + TOGETHER)
-        center = None if trained.center is None else trained.center[part]
-        deviation = None if trained.deviation is None else trained.deviation[part]
+        four = slice(first, first + TOGETHER)
+        some = trained.at(four)
         for row in range(0, len(x), rows_at_once):
             rows = x[row : row + rows_at_once]
-            network.predict(rows, trained.parameters[part], center, deviation, *affine, out[part], row, watch)
+            network.predict(rows, some.parameters, some.center, some.deviation, *affine, out[four], row, watch)
 
     starts = range(0, models, TOGETHER)
     threads = min(effective_n_jobs(n_jobs), len(starts))

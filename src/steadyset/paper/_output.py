@@ -36,6 +36,11 @@ def save(figure: "Figure", numbers: Mapping[str, Any], folder: str | Path, name:
             with whole_files.replacing(files[-1]) as unfinished:
                 figure.savefig(unfinished, **options)
     files.append(folder / f"{name}.json")
-    with whole_files.replacing(files[-1]) as unfinished:
-        unfinished.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    write_text(files[-1], json.dumps(numbers, indent=2) + "\n")
     return tuple(files)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in one step: it is whole or as it was."""
+    with whole_files.replacing(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")

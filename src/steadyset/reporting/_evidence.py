@@ -52,11 +52,6 @@ class Evidence:
     certified: NDArray[np.intp]
     lead: NDArray[np.float64]
 
-    @property
-    def moves(self) -> bool:
-        """Whether the slider moves the rule in use."""
-        return self.inputs.moves
-
 
 #: The two rules that the slider moves, by their names on the page.
 INFLATED, MARGIN = InflatedArgmax().display_name, FixedMargin().display_name
@@ -84,7 +79,7 @@ def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
         steps=_slider.steps(entries, path, last, epsilon),
         rules=rules,
         scores=_scores(rules, proba, inputs),
-        instability=_instabilities(rules, path, own, predictions, inputs, n_jobs),
+        instability=_instabilities(rules, path, own, inputs, n_jobs),
         pairs=_pairs(InflatedArgmax(epsilon)(proba), inputs),
         guarantee=_bound.guarantee(bags, inputs.rule, n_classes),
         limit=_bound.guarantee(bags, inputs.rule, n_classes, limit=True),
@@ -111,12 +106,7 @@ def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -
 
 
 def _instabilities(
-    rules: dict[str, Any],
-    path: StabilityAudit,
-    own: StabilityAudit,
-    predictions: BagPredictions,
-    inputs: Inputs,
-    n_jobs: int | None,
+    rules: dict[str, Any], path: StabilityAudit, own: StabilityAudit, inputs: Inputs, n_jobs: int | None
 ) -> dict[str, float | None]:
     """Return each rule's largest instability, None where it was not measured.
 
@@ -135,7 +125,7 @@ def _instabilities(
         elif name == MARGIN or not cheap:
             found[name] = None
         else:
-            found[name] = audit_bags(predictions, rule, random_state=0, n_jobs=n_jobs).max_instability
+            found[name] = audit_bags(inputs.predictions, rule, random_state=0, n_jobs=n_jobs).max_instability
     return found
 
 

@@ -1,5 +1,6 @@
 """The most ambiguous points: what they look like, and which labels come close."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,17 @@ _MOST, _MOST_LABELS, _MOST_FEATURES, _MOST_SIDE = 24, 6, 8, 128
 
 def examples(found: Evidence) -> list[dict[str, Any]]:
     """Return the points whose second label enters at the smallest epsilon, as plain data."""
-    entry, inputs = found.entries.inflated, found.inputs
-    second = np.partition(entry, 1, axis=1)[:, 1]
+    inputs, steps = found.inputs, found.steps
+    second = np.partition(found.entries.inflated, 1, axis=1)[:, 1]
     points = np.argsort(second, kind="stable")[:_MOST]
-    points = points[second[points] < found.steps.top]
-    shown = _shown(found, points)
+    points = points[second[points] < steps.top]
     classes = inputs.predictions.classes.tolist()
     cards = []
-    for point, what in zip(points.tolist(), shown, strict=True):
-        order = np.lexsort((-found.proba[point], entry[point]))[:_MOST_LABELS]
-        labels = order[entry[point][order] < found.steps.top].tolist()
+    for point, what in zip(points.tolist(), _shown(found, points), strict=True):
+        entry, proba = found.entries.inflated[point], found.proba[point]
+        order = np.lexsort((-proba, entry))[:_MOST_LABELS]
+        # In the unit of the page's steps.
+        keys = entry if steps.step is None else _slider.label_keys(entry, _slider.grid_points(steps.step, steps.top))
         cards.append(
             {
                 "point": point,
@@ -32,12 +34,12 @@ def examples(found: Evidence) -> list[dict[str, Any]]:
                 "labels": [
                     {
                         "label": str(classes[j]),
-                        "probability": float(found.proba[point, j]),
-                        "entry": float(entry[point, j]),
-                        "key": _key(float(entry[point, j]), found),
-                        "in_set": bool(entry[point, j] < inputs.epsilon or entry[point, j] == 0),
+                        "probability": float(proba[j]),
+                        "entry": float(entry[j]),
+                        "key": float(keys[j]),
+                        "in_set": bool(entry[j] < inputs.epsilon or entry[j] == 0),
                     }
-                    for j in labels
+                    for j in order[entry[order] < steps.top].tolist()
                 ],
                 **what,
             }
@@ -45,24 +47,13 @@ def examples(found: Evidence) -> list[dict[str, Any]]:
     return cards
 
 
-def _key(entry: float, found: Evidence) -> float:
-    """Return a label's entry in the unit of the page's steps."""
-    if found.steps.step is None:
-        return entry
-    return float(_slider.label_keys(np.array([entry]), _slider.grid_points(found.steps.step, found.steps.top))[0])
-
-
 def _shown(found: Evidence, points: Any) -> list[dict[str, Any]]:
     rows, shape = found.inputs.rows, found.inputs.shape
-    if rows is None or not len(points):
-        return [{} for _ in points]
-    some = take(rows, points)
-    if shape is not None:
-        return [{"image": _png.data_address(picture)} for picture in _pictures(some, shape)]
-    if len(some.shape) != 2:
-        return [{} for _ in points]
-    names = found.inputs.feature_names or []
-    return [_values(row, names) for row in _records(some)]
+    if rows is not None and shape is not None:
+        return [{"image": _png.data_address(picture)} for picture in _pictures(take(rows, points), shape)]
+    if rows is not None and len(rows.shape) == 2:
+        return [_values(row, found.inputs.feature_names or []) for row in _records(take(rows, points))]
+    return [{} for _ in points]
 
 
 def _pictures(some: Any, shape: tuple[int, ...]) -> Any:
@@ -75,17 +66,16 @@ def _pictures(some: Any, shape: tuple[int, ...]) -> Any:
     return pictures[:, ::every, ::every]
 
 
-def _records(some: Any) -> list[list[Any]]:
-    if issparse(some):
-        some = some.toarray()
+def _records(some: Any) -> Iterable[Sequence[Any]]:
     if hasattr(some, "columns"):
         columns = [some[name] for name in some.columns]
         lists = [column.tolist() if hasattr(column, "tolist") else column.to_list() for column in columns]
-        return [list(row) for row in zip(*lists, strict=True)]
-    return [list(row) for row in np.asarray(some).tolist()]
+        return zip(*lists, strict=True)
+    rows: list[list[Any]] = (some.toarray() if issparse(some) else np.asarray(some)).tolist()
+    return rows
 
 
-def _values(row: list[Any], names: list[str]) -> dict[str, Any]:
+def _values(row: Sequence[Any], names: list[str]) -> dict[str, Any]:
     pairs = [[name, shown_value(value)] for name, value in zip(names, row, strict=True)]
     return {"features": pairs[:_MOST_FEATURES], "n_more": max(0, len(pairs) - _MOST_FEATURES)}
 

@@ -54,7 +54,9 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
     if rule is not None:
         validation.rule(rule)
     if isinstance(model, BagPredictions):
-        n, rows = model.n_points, None if X is None else _checked_rows(X, model.n_points)
+        n, rows = model.n_points, None if X is None else as_rows(X)
+        if rows is not None and (have := num_samples(rows)) != n:
+            raise ValueError(f"X must have a row for each of the {n} points of the predictions; got {have}.")
     elif isinstance(model, StableClassifier):
         check_is_fitted(model)
         if X is None:
@@ -66,18 +68,21 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
     if n < 1:
         raise ValueError("X must have at least 1 row to report on; got 0.")
     classes = model.classes if isinstance(model, BagPredictions) else model.classes_
-    columns = None if y is None else _columns(y, classes, n)
-    shape = _image_shape(images, rows, n)
-    positions = np.arange(n) if n <= most else np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, most, False))
+    known = "labels that the model knows"
+    columns = None if y is None else set_validation.columns_of(y, classes.tolist(), n, "y", "X", known)
+    shape = _image_shape(images, rows)
+    positions = np.arange(n)
     if n > most:
+        positions = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, most, False))
         rows = None if rows is None else take(rows, positions)
         columns = None if columns is None else columns[positions]
     if isinstance(model, BagPredictions):
         predictions = model if n <= most else BagPredictions(model.proba[:, positions], model.bags, classes)
-        chosen = rule if rule is not None else InflatedArgmax(0.05 if epsilon is None else epsilon)
     else:
         predictions = model.bag_predictions(rows)
-        chosen = rule if rule is not None else model._rule()
+    chosen = rule
+    if rule is None:
+        chosen = InflatedArgmax(0.05) if isinstance(model, BagPredictions) else model._rule()
         chosen = chosen if epsilon is None else with_epsilon(chosen, epsilon)
     if getattr(chosen, "epsilon", 0.0) == math.inf:
         raise ValueError(f"epsilon must be finite for a report; got {chosen!r}.")
@@ -102,18 +107,7 @@ def _slider_start(rule: Any) -> float:
     return float(own) if isinstance(own, float | int) and 0 <= own < math.inf else 0.05
 
 
-def _checked_rows(X: Any, n: int) -> Any:
-    rows = as_rows(X)
-    if num_samples(rows) != n:
-        raise ValueError(f"X must have a row for each of the {n} points of the predictions; got {num_samples(rows)}.")
-    return rows
-
-
-def _columns(y: Any, classes: NDArray[Any], n: int) -> NDArray[np.intp]:
-    return set_validation.columns_of(y, classes.tolist(), n, "y", "X", "labels that the model knows")
-
-
-def _image_shape(images: Any, rows: Any, n: int) -> tuple[int, ...] | None:
+def _image_shape(images: Any, rows: Any) -> tuple[int, ...] | None:
     """Return the shape of one image, given or seen from X; None where points are no images."""
     allowed = "(height, width), (height, width, channels) or (channels, height, width) with 1, 3 or 4 channels"
     sizes = None if rows is None or hasattr(rows, "columns") else tuple(int(s) for s in rows.shape[1:])

@@ -4,6 +4,8 @@ import math
 import os
 import platform
 import sys
+from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -63,26 +65,18 @@ def plain(found: Evidence, examples: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return {"value": _finite(float(value)), "standard_error": _finite(value.standard_error)}
-    return value
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    if not isinstance(value, Estimate):
+        return value
+    pair = {"value": float(value), "standard_error": value.standard_error}
+    return {name: number if math.isfinite(number) else None for name, number in pair.items()}
 
 
 def _guarantee(best: Guarantee | str, limit: Guarantee | str) -> dict[str, Any] | str:
     if isinstance(best, str) or isinstance(limit, str):
         return str(best)
+    told = ("delta", "vacuous", "theorem", "epsilon", "n_bags", "coupling", "every_row")
     return {
-        "delta": best.delta,
-        "vacuous": best.vacuous,
-        "theorem": best.theorem,
-        "epsilon": best.epsilon,
-        "n_bags": best.n_bags,
-        "coupling": best.coupling,
-        "every_row": best.every_row,
+        **{name: getattr(best, name) for name in told},
         "sentence": str(best),
         "assumptions": list(best.assumptions),
         "limit_delta": limit.delta,
@@ -119,20 +113,13 @@ def _certificates(found: Evidence) -> dict[str, Any] | str:
     proved = found.certificates
     if isinstance(proved, str):
         return proved
-    shares = proved.overview
-    return {
-        "n_points": proved.n_points,
-        "alpha": proved.alpha,
-        "no_row": shares.no_row,
-        "vacuous": shares.vacuous,
-        "median": shares.median,
-        "all_at_once_no_row": shares.no_row_at_once,
-        "all_at_once_vacuous": shares.vacuous_at_once,
-        "cleared_points": shares.cleared_points,
-        "cleared_rows": shares.cleared_rows,
-        "poisoning": shares.median_poisoning,
-        "most_poisoning": shares.most_poisoning,
+    renamed = {
+        "no_row_at_once": "all_at_once_no_row",
+        "vacuous_at_once": "all_at_once_vacuous",
+        "median_poisoning": "poisoning",
     }
+    shares = {renamed.get(name, name): value for name, value in asdict(proved.overview).items()}
+    return {"n_points": proved.n_points, "alpha": proved.alpha, **shares}
 
 
 def _configuration(found: Evidence) -> dict[str, str]:
@@ -152,8 +139,8 @@ def _configuration(found: Evidence) -> dict[str, str]:
         "Points": _points_in_words(found),
         "Labels": f"{found.proba.shape[1]:,}",
         "Rule in use": rule_name(found.inputs.rule),
-        "Written": written(),
-        "Versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
+        "Written": _written(),
+        "Versions": _versions(),
     }
 
 
@@ -168,51 +155,48 @@ def _short(thing: Any) -> str:
     return text if len(text) <= 400 else text[:397] + "..."
 
 
-def written() -> str:
+def _written() -> str:
     """Return the day and time, which SOURCE_DATE_EPOCH fixes for files that have to come out the same."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = datetime.fromtimestamp(int(fixed), UTC) if fixed.isdigit() else datetime.now(UTC)
     return now.strftime("%Y-%m-%d %H:%M UTC")
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what computed the report."""
+def _versions() -> str:
     packages = ("steadyset", "numpy", "scipy", "scikit-learn", "plotly", "jinja2")
-    return {
-        "Python": platform.python_version(),
-        **{name: version(name) for name in packages},
-        sys.platform: platform.machine(),
-    }
+    known = (f"{name} {version(name)}" for name in packages)
+    return ", ".join((f"Python {platform.python_version()}", *known, f"{sys.platform} {platform.machine()}"))
 
 
 def live(found: Evidence, numbers: dict[str, Any]) -> dict[str, tuple[str, float | None]]:
     """Return the texts that the slider moves, at its first place, each with its number where it is one."""
     audit = numbers["inflated_argmax"]
     rules = {line["rule"]: line for line in numbers["rules"]}
-    texts: dict[str, tuple[str, float | None]] = {
-        "epsilon": (_formats.epsilon(numbers["epsilon"]), numbers["epsilon"]),
-        "set-size": (_formats.fixed(rules[INFLATED]["size"]["value"]), rules[INFLATED]["size"]["value"]),
-        "conflicts": (_formats.count(audit["conflicts"]), audit["conflicts"]),
-        "conflict-share": (_formats.percent(audit["mean_instability"]), audit["mean_instability"]),
-        "points-in-conflict": (_formats.count(audit["points_in_conflict"]), audit["points_in_conflict"]),
-        "max-instability": (_formats.share(audit["max_instability"]), audit["max_instability"]),
-        "max-rows": (_formats.count(audit["max_rows"]), audit["max_rows"]),
-        "ambiguous": (_formats.count(numbers["ambiguous"]), numbers["ambiguous"]),
-        "margin-instability": (f"≤ {_formats.share(audit['max_instability'])}", None),
+    shown: dict[str, tuple[Callable[[Any], str], float]] = {
+        "epsilon": (_formats.epsilon, numbers["epsilon"]),
+        "set-size": (_formats.fixed, rules[INFLATED]["size"]["value"]),
+        "conflicts": (_formats.count, audit["conflicts"]),
+        "conflict-share": (_formats.percent, audit["mean_instability"]),
+        "points-in-conflict": (_formats.count, audit["points_in_conflict"]),
+        "max-instability": (_formats.share, audit["max_instability"]),
+        "max-rows": (_formats.count, audit["max_rows"]),
+        "ambiguous": (_formats.count, numbers["ambiguous"]),
     }
+    proved = numbers["certificates"]
+    if found.inputs.moves and not isinstance(proved, str):
+        shown |= {
+            "cert-none": (_formats.percent, proved["no_row"]),
+            "cert-vacuous": (_formats.percent, proved["vacuous"]),
+            "cert-median": (_formats.share, proved["median"]),
+        }
+    texts: dict[str, tuple[str, float | None]] = {name: (words(value), value) for name, (words, value) in shown.items()}
+    texts["margin-instability"] = f"≤ {_formats.share(audit['max_instability'])}", None
     for short, name in (("inflated", INFLATED), ("margin", MARGIN)):
         for column in SCORES:
             if column in rules[name]:
                 texts[f"{short}-{column}"] = (estimate(rules[name][column]), rules[name][column]["value"])
-    if found.moves and not isinstance(found.guarantee, str) and not isinstance(found.limit, str):
+    if found.inputs.moves and not isinstance(found.guarantee, str) and not isinstance(found.limit, str):
         texts |= bound_texts(found.guarantee, found.limit)
-    proved = numbers["certificates"]
-    if found.moves and not isinstance(proved, str):
-        texts |= {
-            "cert-none": (_formats.percent(proved["no_row"]), proved["no_row"]),
-            "cert-vacuous": (_formats.percent(proved["vacuous"]), proved["vacuous"]),
-            "cert-median": (_formats.share(proved["median"]), proved["median"]),
-        }
     return texts
 
 

@@ -25,7 +25,7 @@ def page(found: Evidence, numbers: dict[str, Any], examples: list[dict[str, Any]
         title=title,
         numbers=numbers,
         live=_numbers.live(found, numbers),
-        moves=found.moves,
+        moves=found.inputs.moves,
         examples=examples,
         theorem_titles=TITLES,
         has_labels=found.inputs.columns is not None,
@@ -54,14 +54,14 @@ def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
     influential = found.path.influential()[: _numbers.MOST_ROWS]
     return {
         "epsilon": inputs.epsilon,
-        "moves": found.moves,
+        "moves": found.inputs.moves,
         "points": found.path.n_points,
         "units": found.path.n_units,
         "classes": numbers["classes"],
         "truth": None if inputs.columns is None else _slider.packed(inputs.columns, "<u4"),
         "steps": _slider.as_data(found.steps),
         "rows": _slider.unit_steps(influential, found.path, found.last, found.steps.step),
-        "bound": _bound.along_epsilon(bags, found.proba.shape[1], found.steps.top) if found.moves else None,
+        "bound": _bound.along_epsilon(bags, found.proba.shape[1], found.steps.top) if found.inputs.moves else None,
         "titles": TITLES,
         "certificates": _certificates(found),
     }
@@ -70,7 +70,7 @@ def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
 def _certificates(found: Evidence) -> dict[str, Any] | None:
     """Return what Theorem 4 is made of at each certified point: the radius of the argmax, and the two bounds."""
     proved = found.certificates
-    if isinstance(proved, str) or not found.moves:
+    if isinstance(proved, str) or not found.inputs.moves:
         return None
     return {
         "rows": proved.n_samples,

@@ -90,11 +90,11 @@ def slider_top(epsilon: float) -> float:
 def steps(entry: Entries, audit: StabilityAudit, last: NDArray[np.float64], epsilon: float) -> Steps:
     """Return every step up to the slider's top, exact where there are few, else on the finest grid that fits."""
     top = slider_top(epsilon)
-    inside = entry.margin < top  # the fixed margin's sets hold those of the inflated argmax
-    inside |= entry.inflated < top
-    if inside.sum() > _GRID_LABELS:
-        top = max(epsilon, _fitting_top(entry, top))
-        inside = (entry.margin < top) | (entry.inflated < top)
+    first = np.minimum(entry.margin, entry.inflated)  # the fixed margin's but for rounding: its sets hold the others
+    if (first < top).sum() > _GRID_LABELS:
+        most = math.floor(1000 * float(np.partition(first.ravel(), _GRID_LABELS)[_GRID_LABELS])) / 1000
+        top = max(epsilon, min(top, most))
+    inside = first < top
     points, labels = np.nonzero(inside)
     order = np.lexsort((labels, entry.inflated[inside], points))
     points, labels = points[order], labels[order]
@@ -108,11 +108,6 @@ def steps(entry: Entries, audit: StabilityAudit, last: NDArray[np.float64], epsi
         top, bottom = float(grid[-1]), float(grid[min(int(np.searchsorted(grid, bottom)), len(grid) - 1)])
         inflated, margin = label_keys(inflated, grid), label_keys(margin, grid)
     return Steps(step, bottom, top, label_starts, labels, inflated, margin, starts, last, counts)
-
-
-def _fitting_top(entry: Entries, top: float) -> float:
-    smaller = np.minimum(entry.margin, entry.inflated).ravel()
-    return min(top, math.floor(1000 * float(np.partition(smaller, _GRID_LABELS)[_GRID_LABELS])) / 1000)
 
 
 def _on_a_grid(audit: StabilityAudit, last: NDArray[np.float64], top: float) -> tuple[float, Any]:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,19 +94,18 @@ def load_images(folder: str | os.PathLike[str] | None = None, *, checked: bool =
     return _read(cache, "the publishers' files", True)
 
 
-def _candidates(folder: Path, name: str) -> Iterator[Path]:
-    yield folder / f"{name}.gz"
-    yield folder / name
+def _find(folder: Path, file: _File) -> Path | None:
+    return next((path for path in (folder / f"{file.name}.gz", folder / file.name) if path.is_file()), None)
 
 
 def _complete(folder: Path) -> bool:
-    return all(any(path.is_file() for path in _candidates(folder, file.name)) for file in _FILES)
+    return all(_find(folder, file) for file in _FILES)
 
 
 def _read(folder: Path, source: str, checked: bool) -> Images:
     arrays: list[NDArray[np.uint8]] = []
     for file in _FILES:
-        path = next((path for path in _candidates(folder, file.name) if path.is_file()), None)
+        path = _find(folder, file)
         if path is None:
             raise ValueError(f"the data folder must hold {file.name}[.gz]; got {str(folder)!r} without it.")
         arrays.append(_idx.read(path, file.n_dimensions, sha256=file.sha256 if checked else None))

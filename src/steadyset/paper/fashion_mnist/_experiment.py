@@ -1,5 +1,6 @@
 """The paper's Fashion-MNIST experiment: both tables and the survival figure, and what goes beyond them."""
 
+import math
 import os
 import platform
 from collections.abc import Callable
@@ -13,15 +14,15 @@ import numpy as np
 
 from steadyset import _native
 from steadyset._base import optional, validation
-from steadyset.paper import _output
+from steadyset.paper._output import write_text
 from steadyset.paper.fashion_mnist import _printed as printed
 from steadyset.paper.fashion_mnist import _results as results_of
 from steadyset.paper.fashion_mnist._claims import claims
 from steadyset.paper.fashion_mnist._data import CLASSES, Images, load_images
-from steadyset.paper.fashion_mnist._figures import pictures
+from steadyset.paper.fashion_mnist._figures import draw
 from steadyset.paper.fashion_mnist._networks import INDEPENDENT, Predictions, Recipe, Sizes, train
 from steadyset.paper.fashion_mnist._page import page
-from steadyset.paper.fashion_mnist._run_folder import RunFolder, write_json, write_text
+from steadyset.paper.fashion_mnist._run_folder import RunFolder, write_json
 
 #: What each scale trains; the paper's scale is the paper's own size.
 SCALES = {
@@ -49,6 +50,10 @@ class Options:
     sizes: Sizes
     recipe: Recipe
     epsilon: float = 0.05
+
+    def values(self) -> dict[str, Any]:
+        """Return every number that was asked for, by its name."""
+        return {**asdict(self.sizes), **asdict(self.recipe), "epsilon": self.epsilon}
 
 
 def options(scale: str = "small", **changes: Any) -> Options:
@@ -142,14 +147,12 @@ def _fitting(sizes: Sizes, n: int) -> Sizes:
     for name, least, most in (
         ("bag_size", 1, n - 1),
         ("left_out", 1, n),
-        ("base_fits", 1, None),
-        ("n_bags", 2, None),
+        ("base_fits", 1, math.inf),
+        ("n_bags", 2, math.inf),
         ("independent_fits", 0, sizes.left_out),
     ):
-        value = getattr(sizes, name)
-        if value < least or (most is not None and value > most):
-            allowed = f"at least {least}" if most is None else f"from {least} to {most}"
-            raise ValueError(f"{name} must be {allowed}; got {value}.")
+        allowed = f"at least {least}" if most == math.inf else f"from {least} to {most}"
+        validation.whole(getattr(sizes, name), name, allowed, least, most)
     return sizes
 
 
@@ -163,9 +166,7 @@ def _analyse(
     limit = promised["infinitely_many_bags"]["delta"]
     main, extended = results_of.main_table(found), results_of.extended_table(found)
     names = [CLASSES[k] if images.checked else str(k) for k in bags.classes]
-    drawn: list[Path] = []
-    for picture in pictures(found, images.X_test, names, limit):
-        drawn += _output.save(picture.figure, picture.numbers, folder, picture.name)
+    drawn = list(draw(found, images.X_test, names, limit, folder))
     results = {
         "main_table": main,
         "extended_table": extended,
@@ -187,9 +188,7 @@ def _description(asked: Options, images: Images) -> dict[str, Any]:
             "n_samples": len(images.y_train),
             "n_points": len(images.y_test),
             "n_classes": len(np.unique(images.y_train)),
-            **asdict(asked.sizes),
-            **asdict(asked.recipe),
-            "epsilon": asked.epsilon,
+            **asked.values(),
             "network": "LeNet-5 as PyTorch's GarmentClassifier",
             "pixel_scaling": "(x / 255 - 0.5) / 0.5",
             "data": images.source,
@@ -205,11 +204,10 @@ def _description(asked: Options, images: Images) -> dict[str, Any]:
 def _command(asked: Options) -> str:
     scale = "paper" if asked.sizes.n_bags == SCALES["paper"].n_bags else "small"
     words = ["steadyset reproduce fashion-mnist", f"--scale {scale}"]
-    usual: dict[str, Any] = {**asdict(SCALES[scale]), **asdict(Recipe()), "epsilon": 0.05}
-    flags = {"n_bags": "bags"}
-    for name, value in {**asdict(asked.sizes), **asdict(asked.recipe), "epsilon": asked.epsilon}.items():
+    usual = options(scale).values()
+    for name, value in asked.values().items():
         if value != usual[name]:
-            flag = flags.get(name, name).replace("_", "-")
+            flag = "bags" if name == "n_bags" else name.replace("_", "-")
             words.append(f"--{flag} {value}")
     return " ".join(words)
 
@@ -218,14 +216,15 @@ def _times(run: RunFolder, work: dict[str, float], threads: int) -> dict[str, An
     """Return what the stages of this run took, over all calls; work that was lost to a kill is not counted."""
     known = run.times()
     stages = {stage: known[stage] for stage in (*work, _ANALYSIS) if stage in known}
+
+    def minutes(clock: str, *, but: str = "") -> float:
+        return sum(part[clock] for stage, part in stages.items() if stage != but) / 60
+
     return {
         "stages": stages,
-        "wall_minutes": sum(part["wall_seconds"] for part in stages.values()) / 60,
-        "wall_minutes_of_the_papers_part": sum(
-            part["wall_seconds"] for stage, part in stages.items() if stage != INDEPENDENT
-        )
-        / 60,
-        "cpu_minutes": sum(part["cpu_seconds"] for part in stages.values()) / 60,
+        "wall_minutes": minutes("wall_seconds"),
+        "wall_minutes_of_the_papers_part": minutes("wall_seconds", but=INDEPENDENT),
+        "cpu_minutes": minutes("cpu_seconds"),
         "threads": threads,
         "cpu": _cpu(),
         "instruction_set": _native.isa(),

@@ -13,7 +13,7 @@ from steadyset.bags import BagPredictions, draw_bags
 from steadyset.ensemble import AllButOne, RowSets, Task, fingerprint, learner_seed, open_folder, resume_and_train
 from steadyset.lanes import NetClassifier, lenet5
 from steadyset.paper.fashion_mnist._data import Images
-from steadyset.paper.fashion_mnist._run_folder import RunFolder, StageClock
+from steadyset.paper.fashion_mnist._run_folder import RunFolder
 
 Advance = Callable[[str, float], object]
 
@@ -125,7 +125,7 @@ class _Stages:
         task = self.task.in_folder(open_folder(stage_folder, folder or self.same))
         place = {number: k for k, number in enumerate(numbers)}
         proba = np.empty((len(place), len(task.X_eval), task.n_classes))
-        clocks: list[StageClock] = []  # one, from the moment at which training starts
+        ticks: list[Callable[[], None]] = []  # one, from the moment at which training starts
         with ExitStack() as timed:
             results = resume_and_train(
                 task,
@@ -134,10 +134,10 @@ class _Stages:
                 seed_of,
                 self.n_jobs,
                 advance=lambda n: self.advance(name, n / len(place)),
-                before_training=lambda: clocks.append(timed.enter_context(self.run.timed(name))),
+                before_training=lambda: ticks.append(timed.enter_context(self.run.timed(name))),
             )
             for done, part in results:
                 proba[[place[number] for number in done]] = part
-                for clock in clocks:
-                    clock.tick()
+                for tick in ticks:
+                    tick()
         return proba

@@ -1,6 +1,6 @@
 """The Fashion-MNIST experiment as a Markdown page: our numbers beside the paper's."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 _NAMES = {
@@ -23,31 +23,21 @@ _REASONS = (
 
 def main_table(results: Mapping[str, Any]) -> str:
     """Return the first table: ours (standard error), and the paper's after a slash."""
-    count = results["configuration"]["left_out"]
-    n = results["configuration"]["n_samples"]
-    header = (
-        "rule",
-        "algorithm",
-        "correct single ↑",
-        "set size ↓",
-        f"max instability, {count:,} rows ↓",
-        f"max instability, all {n:,} rows ↓",
-    )
+    count, n = results["configuration"]["left_out"], results["configuration"]["n_samples"]
     rows = []
     for row in results["main_table"]:
-        instability = row["max_instability"]
         every = row.get("max_instability_all_rows")
         rows.append(
-            (
-                row["rule"],
-                row["algorithm"],
-                _beside(row["correct_single"]),
-                _beside(row["set_size"]),
-                f"{instability['value']:.3f} / {instability['paper']:.3f}",
-                "–" if every is None else f"{every:.4f}",
-            )
+            {
+                "rule": row["rule"],
+                "algorithm": row["algorithm"],
+                "correct single ↑": _beside(row["correct_single"]),
+                "set size ↓": _beside(row["set_size"]),
+                f"max instability, {count:,} rows ↓": _beside(row["max_instability"]),
+                f"max instability, all {n:,} rows ↓": "–" if every is None else f"{every:.4f}",
+            }
         )
-    return _table(header, rows)
+    return _table(rows)
 
 
 def page(results: Mapping[str, Any]) -> str:
@@ -66,13 +56,13 @@ def page(results: Mapping[str, Any]) -> str:
         _instability(results["instability"]),
         _REASONS,
         "## The extended table",
-        _extended(results["extended_table"]),
+        _metrics_table(results["extended_table"], _beside),
         "The standard error of superfluous inflation is that of a ratio; the paper divides by all test points instead "
         "of those with two labels or more, which makes its own too small.",
         "## Differences in standard errors",
         "Ours less the paper's, over our standard error. Both have the same test set, so that the test points' noise "
         "is shared and a difference comes from training alone.",
-        _differences(results["extended_table"]),
+        _metrics_table(results["extended_table"], _difference),
         "## The base model over its seeds",
         _over_seeds(results["base_fits"]),
         "## Claims of the paper",
@@ -92,9 +82,11 @@ def _beside(cell: Mapping[str, Any] | None) -> str:
     return f"{cell['value']:.3f}{error} / {cell['paper']:.3f}"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + "|".join(["---"] * len(header)) + "|"]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+def _table(rows: Iterable[Mapping[str, str]]) -> str:
+    """Return rows by the names of their columns as a table."""
+    cells = list(rows)
+    lines = ["| " + " | ".join(cells[0]) + " |", "|" + "|".join(["---"] * len(cells[0])) + "|"]
+    return "\n".join([*lines, *("| " + " | ".join(row.values()) + " |" for row in cells)])
 
 
 def _times(times: Mapping[str, Any]) -> str:
@@ -103,55 +95,41 @@ def _times(times: Mapping[str, Any]) -> str:
         for stage, part in times["stages"].items()
     ]
     rows.append(("**all**", f"**{times['wall_minutes']:.1f}**", f"**{times['cpu_minutes']:.1f}**"))
+    table = _table(dict(zip(("stage", "wall minutes", "CPU minutes"), row, strict=True)) for row in rows)
     intro = f"On {times['threads']} threads, {times['cpu']} (the paper: {times['paper']}):"
     part = times["wall_minutes_of_the_papers_part"]
     without = f"Without the fits with independent seeds, which the paper has not: {part:.1f} minutes."
-    parts = [intro, _table(("stage", "wall minutes", "CPU minutes"), rows)]
-    return "\n\n".join([*parts, without] if part < times["wall_minutes"] else parts)
+    return "\n\n".join([intro, table, *([without] if part < times["wall_minutes"] else [])])
 
 
 def _instability(rows: Sequence[Mapping[str, Any]]) -> str:
-    header = (
-        "rule",
-        "algorithm",
-        "audit",
-        "rows left out",
-        "largest",
-        "mean",
-        "points ever in conflict",
-        "conflicting pairs",
-    )
-    cells = [
-        (
-            row["rule"],
-            row["algorithm"],
-            row["audit"],
-            f"{row['rows_left_out']:,}",
-            f"{row['max_instability']:.4f}",
-            f"{row['mean_instability']:.6f}",
-            f"{row['points_ever_in_conflict']:,} of {row['points']:,}",
-            f"{row['conflicting_pairs']:,} of {row['pairs']:,}",
-        )
+    return _table(
+        {
+            "rule": row["rule"],
+            "algorithm": row["algorithm"],
+            "audit": row["audit"],
+            "rows left out": f"{row['rows_left_out']:,}",
+            "largest": f"{row['max_instability']:.4f}",
+            "mean": f"{row['mean_instability']:.6f}",
+            "points ever in conflict": f"{row['points_ever_in_conflict']:,} of {row['points']:,}",
+            "conflicting pairs": f"{row['conflicting_pairs']:,} of {row['pairs']:,}",
+        }
         for row in rows
-    ]
-    return _table(header, cells)
+    )
 
 
-def _extended(rows: Sequence[Mapping[str, Any]]) -> str:
-    return _metrics_table(rows, _beside)
+def _metrics_table(rows: Iterable[Mapping[str, Any]], cell: Callable[[Mapping[str, Any] | None], str]) -> str:
+    """Return what `cell` says of each metric, after what else names a row."""
+    return _table(
+        {name: row[name] for name in ("rule", "algorithm") if name in row}
+        | {shown: cell(row[name]) for name, shown in _NAMES.items()}
+        for row in rows
+    )
 
 
-def _metrics_table(rows: Sequence[Mapping[str, Any]], cell: Callable[[Mapping[str, Any] | None], str]) -> str:
-    header = ("rule", "algorithm", *_NAMES.values())
-    return _table(header, [(r["rule"], r["algorithm"], *(cell(r[name]) for name in _NAMES)) for r in rows])
-
-
-def _differences(rows: Sequence[Mapping[str, Any]]) -> str:
-    def cell(found: Mapping[str, Any] | None) -> str:
-        apart = None if found is None else found["difference_in_standard_errors"]
-        return "–" if apart is None else f"{apart:+.1f}"
-
-    return _metrics_table(rows, cell)
+def _difference(cell: Mapping[str, Any] | None) -> str:
+    apart = None if cell is None else cell["difference_in_standard_errors"]
+    return "–" if apart is None else f"{apart:+.1f}"
 
 
 def _over_seeds(fits: Mapping[str, Any]) -> str:
@@ -165,17 +143,20 @@ def _over_seeds(fits: Mapping[str, Any]) -> str:
     intro = (
         f"Mean ± standard deviation over {fits['n_fits']} fits that differ in their seed only / the paper's one fit."
     )
-    header = ("rule", *_NAMES.values())
-    rows = [(rule, *(cell(entry[name]) for name in _NAMES)) for rule, entry in fits["rules"].items()]
-    return intro + "\n\n" + _table(header, rows)
+    rows = ({"rule": rule, **entry} for rule, entry in fits["rules"].items())
+    return intro + "\n\n" + _metrics_table(rows, cell)
 
 
 def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
-    rows = [
-        ("held" if claim["held"] else "**did not hold**", claim["claim"], claim["test"], _figures(claim["figures"]))
+    return _table(
+        {
+            "": "held" if claim["held"] else "**did not hold**",
+            "claim": claim["claim"],
+            "put to the test as": claim["test"],
+            "our figures": _figures(claim["figures"]),
+        }
         for claim in claims
-    ]
-    return _table(("", "claim", "put to the test as", "our figures"), rows)
+    )
 
 
 def _figures(figures: Mapping[str, Any]) -> str:

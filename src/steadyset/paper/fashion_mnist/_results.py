@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from steadyset.audit import Certificates, LeftOut, StabilityAudit, audit_bags, audit_models, certify
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import selection_stability, solve_stability
-from steadyset.metrics import set_report, superfluous_inflation
+from steadyset.metrics import Estimate, set_report
 from steadyset.paper.fashion_mnist import _printed as printed
 from steadyset.paper.fashion_mnist._networks import Predictions
 from steadyset.plot import compute_epsilon_tradeoff
-from steadyset.selection import NDC, SVBOP, Argmax, InflatedArgmax, MassThreshold, Rule, TopK
+from steadyset.selection import Argmax, FixedMargin, InflatedArgmax, Rule, rules_side_by_side
 
 #: How many test points, drawn at random, are certified.
 CERTIFIED = 1000
@@ -24,15 +24,7 @@ CERTIFIED = 1000
 
 def rules(epsilon: float) -> dict[str, Rule]:
     """Return the paper's seven rules, by the names used in every table."""
-    return {
-        "argmax": Argmax(),
-        "inflated argmax": InflatedArgmax(epsilon),
-        "top 2": TopK(2),
-        "mass threshold 0.8": MassThreshold(0.8),
-        "NDC F1": NDC(),
-        "SVBOP u65": SVBOP("u65"),
-        "SVBOP u80": SVBOP("u80"),
-    }
+    return {rule.display_name: rule for rule in rules_side_by_side(epsilon) if not isinstance(rule, FixedMargin)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +45,9 @@ class Findings:
 def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_jobs: int | None) -> Findings:
     """Audit, and certify, what was trained."""
     bags, rows = predictions.bags, predictions.rows
-    pair: dict[str, Rule] = {"argmax": Argmax(), "inflated argmax": InflatedArgmax(epsilon)}
     sampled, independent, complete, equal = {}, {}, {}, {}
-    for name, rule in pair.items():
+    for rule in (Argmax(), InflatedArgmax(epsilon)):
+        name = rule.display_name
         words = "Fits without each of the drawn rows, with the seed of the fit on all rows."
         sampled[name, "base"] = _refits(predictions, predictions.left_out, rule, words)
         sampled[name, "subbagged"] = audit_bags(bags, rule, left_out=rows, n_jobs=n_jobs)
@@ -74,7 +66,7 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
         independent,
         complete,
         equal,
-        certify(_some_points(bags), pair["inflated argmax"]),
+        certify(_some_points(bags), InflatedArgmax(epsilon)),
     )
 
 
@@ -97,11 +89,10 @@ def main_table(found: Findings) -> list[dict[str, Any]]:
     """Return the four rows of the first table."""
     rows = []
     for (rule, algorithm), theirs in printed.MAIN.items():
-        ours = _measured(found, rule, algorithm)
-        audit = found.sampled[rule, algorithm]
+        ours = _measured(found, rule, found.proba[algorithm])
+        ours["max_instability"] = Estimate(found.sampled[rule, algorithm].max_instability)
         row: dict[str, Any] = {"rule": rule, "algorithm": algorithm}
-        row |= {name: compared(ours[name], theirs[name]) for name in ("correct_single", "set_size")}
-        row["max_instability"] = compared((audit.max_instability, math.nan), theirs["max_instability"])
+        row |= {name: compared(ours[name], *paper) for name, paper in zip(printed.MAIN_COLUMNS, theirs, strict=True)}
         if algorithm == "subbagged":
             row["max_instability_all_rows"] = found.complete[rule].max_instability
         elif rule in found.independent:
@@ -114,29 +105,20 @@ def extended_table(found: Findings) -> list[dict[str, Any]]:
     """Return the fourteen rows of the extended table."""
     rows = []
     for (rule, algorithm), theirs in printed.EXTENDED.items():
-        ours = _measured(found, rule, algorithm)
+        ours = _measured(found, rule, found.proba[algorithm])
         row: dict[str, Any] = {"rule": rule, "algorithm": algorithm}
         for name, value in zip(printed.COLUMNS, theirs, strict=True):
-            row[name] = None if value is None else compared(ours[name], (value, None))
+            row[name] = None if value is None else compared(ours[name], value)
         if row["superfluous_inflation"] is not None:
-            row["superfluous_inflation"]["standard_error_by_the_papers_formula"] = _papers_error(found, rule, algorithm)
+            by_paper = _measured(found, rule, found.proba[algorithm], "paper")["superfluous_inflation"]
+            row["superfluous_inflation"]["standard_error_by_the_papers_formula"] = number(by_paper.standard_error)
         rows.append(row)
     return rows
 
 
-def _measured(found: Findings, rule: str, algorithm: str) -> dict[str, tuple[float, float]]:
-    report = set_report(found.y_test, {rule: rules(found.epsilon)[rule]}, found.proba[algorithm])
-    values = dict(zip(report.columns, report.rows[0], strict=True))
-    values["set_size"] = values.pop("size")
-    return {name: (float(values[name]), values[name].standard_error) for name in printed.COLUMNS}
-
-
-def _papers_error(found: Findings, rule: str, algorithm: str) -> float | None:
-    proba = found.proba[algorithm]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # undefined where no set has two labels: null in the record
-        value = superfluous_inflation(found.y_test, rules(found.epsilon)[rule](proba), proba, standard_error="paper")
-    return number(value.standard_error)
+def _measured(found: Findings, rule: str, proba: NDArray[np.float64], errors: str = "ratio") -> dict[str, Estimate]:
+    report = set_report(found.y_test, {rule: rules(found.epsilon)[rule]}, proba, standard_error=errors)
+    return {name: report["size" if name == "set_size" else name][0] for name in printed.COLUMNS}
 
 
 def number(value: float) -> float | None:
@@ -144,12 +126,11 @@ def number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def compared(ours: tuple[float, float], theirs: tuple[float, float | None]) -> dict[str, float | None]:
+def compared(ours: Estimate, paper: float, paper_error: float | None = None) -> dict[str, float | None]:
     """Return our value beside the paper's, the difference also in standard errors of ours."""
-    (value, error), (paper, paper_error) = ours, theirs
-    difference = value - paper
+    difference, error = float(ours) - paper, ours.standard_error
     return {
-        "value": number(value),
+        "value": number(ours),
         "standard_error": number(error),
         "paper": paper,
         "paper_standard_error": paper_error,
@@ -161,50 +142,49 @@ def compared(ours: tuple[float, float], theirs: tuple[float, float | None]) -> d
 def base_over_seeds(found: Findings) -> dict[str, Any]:
     """Return what the seed alone does to a base fit: mean and standard deviation over the fits."""
     table: dict[str, Any] = {"n_fits": len(found.base), "rules": {}}
-    for rule, select in rules(found.epsilon).items():
-        reports = [set_report(found.y_test, {rule: select}, proba) for proba in found.base]
-        theirs = dict(zip(printed.COLUMNS, printed.EXTENDED[rule, "base"], strict=True))
-        entry: dict[str, Any] = {}
-        for name in printed.COLUMNS:
-            column = reports[0].columns.index("size" if name == "set_size" else name)
-            values = np.array([float(report.rows[0][column]) for report in reports])
-            if np.isnan(values).all():
-                entry[name] = None
-                continue
-            deviation = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-            paper = theirs[name]
-            away = math.nan if paper is None or not deviation > 0 else (paper - float(values.mean())) / deviation
-            entry[name] = {
-                "mean": float(values.mean()),
-                "standard_deviation": number(deviation),
-                "least": float(values.min()),
-                "most": float(values.max()),
-                "paper": paper,
-                "paper_in_standard_deviations_from_the_mean": number(away),
-            }
-        table["rules"][rule] = entry
+    for rule in rules(found.epsilon):
+        fits = [_measured(found, rule, proba) for proba in found.base]
+        theirs = zip(printed.COLUMNS, printed.EXTENDED[rule, "base"], strict=True)
+        table["rules"][rule] = {
+            name: _over_seeds(np.array([float(fit[name]) for fit in fits]), paper) for name, paper in theirs
+        }
     return table
+
+
+def _over_seeds(values: NDArray[np.float64], paper: float | None) -> dict[str, float | None] | None:
+    if np.isnan(values).all():
+        return None
+    mean, deviation = float(values.mean()), float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+    away = math.nan if paper is None or not deviation > 0 else (paper - mean) / deviation
+    return {
+        "mean": mean,
+        "standard_deviation": number(deviation),
+        "least": float(values.min()),
+        "most": float(values.max()),
+        "paper": paper,
+        "paper_in_standard_deviations_from_the_mean": number(away),
+    }
 
 
 def instability(found: Findings) -> list[dict[str, Any]]:
     """Return what each audit found."""
-    rows = []
-    for (rule, algorithm), audit in found.sampled.items():
-        how = "bags reused" if algorithm == "subbagged" else "refits with the seed of the fit on all rows"
-        rows.append({"rule": rule, "algorithm": algorithm, "audit": how, **_audited(audit)})
-    for rule, audit in found.independent.items():
-        rows.append({"rule": rule, "algorithm": "base", "audit": "refits, each with its own seed", **_audited(audit)})
-    for rule, audit in found.complete.items():
-        rows.append({"rule": rule, "algorithm": "subbagged", "audit": "bags reused", **_audited(audit)})
-    for rule, audit in found.equal.items():
-        how = "bags reused, the same number in every model"
-        rows.append({"rule": rule, "algorithm": "subbagged", "audit": how, **_audited(audit)})
+    how = {"base": "refits with the seed of the fit on all rows", "subbagged": "bags reused"}
+    rows = [_audited(rule, algorithm, how[algorithm], audit) for (rule, algorithm), audit in found.sampled.items()]
+    for algorithm, words, audits in (
+        ("base", "refits, each with its own seed", found.independent),
+        ("subbagged", "bags reused", found.complete),
+        ("subbagged", "bags reused, the same number in every model", found.equal),
+    ):
+        rows += [_audited(rule, algorithm, words, audit) for rule, audit in audits.items()]
     return rows
 
 
-def _audited(audit: StabilityAudit) -> dict[str, Any]:
+def _audited(rule: str, algorithm: str, words: str, audit: StabilityAudit) -> dict[str, Any]:
     upper = audit.interval(0.95, side="upper", simultaneous=True)[1]
     return {
+        "rule": rule,
+        "algorithm": algorithm,
+        "audit": words,
         "rows_left_out": audit.n_units,
         "points": audit.n_points,
         "max_instability": audit.max_instability,
@@ -212,7 +192,7 @@ def _audited(audit: StabilityAudit) -> dict[str, Any]:
         "mean_instability": float(audit.instability.mean()),
         "points_ever_in_conflict": int((audit.instability > 0).sum()),
         "points_above_one_half": int((audit.instability > 0.5).sum()),
-        "conflicting_pairs": int(np.rint(audit.instability * audit.n_units).sum()),
+        "conflicting_pairs": int(audit.n_conflicts.sum()),
         "pairs": audit.n_units * audit.n_points,
         "mean_jaccard": float(audit.jaccard.mean()),
     }
@@ -229,8 +209,7 @@ def promises(found: Findings, n: int, n_bags: int, bag_size: int, n_classes: int
     limit = selection_stability(**setting, theorem="paper")
     paper_finite = selection_stability(**setting, n_bags=n_bags, theorem="paper")
     best = selection_stability(**setting, n_bags=n_bags)
-    proved = found.certificates
-    unsafe = proved.unsafe_rows
+    proved, shares = found.certificates, found.certificates.overview
     return {
         "infinitely_many_bags": {"delta": limit.delta, "theorem": limit.theorem, "paper": printed.GUARANTEE},
         "these_bags": {"delta": best.delta, "vacuous": best.vacuous, "theorem": best.theorem, "words": str(best)},
@@ -240,12 +219,12 @@ def promises(found: Findings, n: int, n_bags: int, bag_size: int, n_classes: int
         "certificates": {
             "points": proved.n_points,
             "alpha": proved.alpha,
-            "no_row_conflicts": float((proved.bound == 0).mean()),
-            "vacuous": float((proved.bound >= 1).mean()),
-            "median_bound": float(np.median(proved.bound)),
-            "no_row_conflicts_at_all_points_at_once": float((proved.simultaneous_bound == 0).mean()),
-            "theorem_6_no_row_conflicts": None if unsafe is None else float((unsafe == 0).mean()),
-            "theorem_6_rows_cleared": None if unsafe is None else float(1 - unsafe.mean() / n),
+            "no_row_conflicts": shares.no_row,
+            "vacuous": shares.vacuous,
+            "median_bound": shares.median,
+            "no_row_conflicts_at_all_points_at_once": shares.no_row_at_once,
+            "theorem_6_no_row_conflicts": shares.cleared_points,
+            "theorem_6_rows_cleared": shares.cleared_rows,
             "words": proved.summary(),
         },
     }
@@ -258,21 +237,23 @@ def _bags_for(delta: float, setting: Mapping[str, Any]) -> int | None:
         return None
 
 
-def epsilon_grid(audit: StabilityAudit) -> list[float]:
+def epsilon_grid(found: Findings) -> list[float]:
     """Return where the trade-off over epsilon is looked at."""
-    grid: list[float] = np.geomspace(max(audit.epsilon_floor, 1e-3), 0.5, 60).tolist()
+    grid: list[float] = np.geomspace(max(found.complete["argmax"].epsilon_floor, 1e-3), 0.5, 60).tolist()
     return grid
+
+
+def along_epsilon(found: Findings, look: Callable[..., Any], **options: Any) -> Any:
+    """Compute, or draw, the trade-off over epsilon of the subbagged inflated argmax, audited over all rows."""
+    proba, audit = found.proba["subbagged"], found.complete["argmax"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pairs within rounding of a grid point: the curve does not show one pair
+        return look(proba, found.y_test, audit=audit, epsilons=epsilon_grid(found), **options)
 
 
 def tradeoff(found: Findings) -> dict[str, Any]:
     """Return the subbagged inflated argmax over epsilon: accuracy, size and instability over all rows."""
-    audit = found.complete["argmax"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pairs within rounding of a grid point: the curve does not show one pair
-        curve = compute_epsilon_tradeoff(
-            found.proba["subbagged"], found.y_test, audit=audit, epsilons=epsilon_grid(audit)
-        )
-    assert curve.instability is not None
+    curve = along_epsilon(found, compute_epsilon_tradeoff)
     return {
         "epsilon": curve.epsilons.tolist(),
         "set_size": curve.set_size.tolist(),
