@@ -131,11 +131,9 @@ def _is_image(shape: tuple[int, ...]) -> bool:
 
 
 def _feature_names(model: Any, rows: Any) -> list[str] | None:
-    if rows is None:
-        return None
     if hasattr(rows, "columns"):
         return [str(name) for name in rows.columns]
-    if len(rows.shape) != 2:
+    if rows is None or len(rows.shape) != 2:
         return None
     own = getattr(model, "feature_names_in_", None)
     if own is not None and len(own) == rows.shape[1]:
