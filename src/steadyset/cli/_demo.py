@@ -10,36 +10,15 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from steadyset._base.label_sets import to_labels
 from steadyset.audit import StabilityAudit
+from steadyset.cli._answers import make_table
 from steadyset.ensemble import StableClassifier, audit_refit
 from steadyset.metrics import correct_single_score, coverage_score, mean_set_size
-from steadyset.selection import (
-    NDC,
-    SVBOP,
-    Argmax,
-    FixedMargin,
-    InflatedArgmax,
-    MassThreshold,
-    Rule,
-    TopK,
-    entry_epsilons,
-)
+from steadyset.selection import Argmax, InflatedArgmax, entry_epsilons, rules_side_by_side
 
 EPSILON = 0.05
 BAGS = 500
 REFITTED = 100
-
-RULES: dict[str, Rule] = {
-    "argmax": Argmax(),
-    f"inflated argmax, {EPSILON}": InflatedArgmax(EPSILON),
-    f"fixed margin, {EPSILON}": FixedMargin(EPSILON),
-    "top 2": TopK(2),
-    "mass threshold, 0.8": MassThreshold(0.8),
-    "NDC, F1": NDC(),
-    "SVBOP, u65": SVBOP("u65"),
-    "SVBOP, u80": SVBOP("u80"),
-}
 
 
 def run(console: Console | None = None, output: Path | None = None) -> None:
@@ -81,58 +60,52 @@ def _write_report(
 
 
 def _methods_table(models: dict[str, tuple[NDArray[np.float64], StabilityAudit]], y: NDArray[np.intp]) -> Table:
-    table = Table(
-        title=f"The four methods on {len(y)} test digits",
-        caption="instability: the share of rows without which a point's set turns into a disjoint one, largest and "
-        "mean over the points; for bags it includes the noise of having finitely many of them",
-    )
-    for column in ("method", "single, right", "set size", "largest", "mean", "rows"):
-        table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)
+    rows = []
     for name, (proba, audit) in models.items():
         how = f"{audit.n_units:,} refits" if audit.sampled else f"all {audit.n_units:,}"
         for rule, instability in ((Argmax(), audit.at(0.0)), (InflatedArgmax(EPSILON), audit.at(EPSILON))):
             sets = rule(proba)
-            table.add_row(
-                f"{name}, {'argmax' if isinstance(rule, Argmax) else 'inflated'}",
+            measured = [
                 f"{correct_single_score(y, sets):.3f}",
                 f"{mean_set_size(sets):.3f}",
                 f"{instability.max():.3f}",
                 f"{instability.mean():.4f}",
-                how,
-            )
-    return table
+            ]
+            rows.append([f"{name}, {rule.display_name}", *measured, how])
+    return make_table(
+        ("method", "single, right", "set size", "largest", "mean", "rows"),
+        rows,
+        n_left=1,
+        title=f"The four methods on {len(y)} test digits",
+        caption="instability: the share of rows without which a point's set turns into a disjoint one, largest and "
+        "mean over the points; for bags it includes the noise of having finitely many of them",
+    )
 
 
 def _rules_table(proba: NDArray[np.float64], y: NDArray[np.intp]) -> Table:
-    table = Table(title=f"Rules on the probabilities of {BAGS} trees")
-    for column in ("rule", "set size", "label inside", "single, right", "compatible"):
-        table.add_column(column, justify="left" if column == "rule" else "right", no_wrap=True)
-    for name, rule in RULES.items():
+    rows = []
+    for rule in rules_side_by_side(EPSILON):
         sets = rule(proba)
         compatible = rule.compatible_epsilon(proba.shape[1])
-        table.add_row(
-            name,
-            f"{mean_set_size(sets):.3f}",
-            f"{coverage_score(y, sets):.3f}",
-            f"{correct_single_score(y, sets):.3f}",
-            "none" if compatible is None else f"{compatible:.4g}",
-        )
-    return table
+        measured = [
+            f"{score:.3f}" for score in (mean_set_size(sets), coverage_score(y, sets), correct_single_score(y, sets))
+        ]
+        rows.append([rule.display_name, *measured, "none" if compatible is None else f"{compatible:.4g}"])
+    columns = ("rule", "set size", "label inside", "single, right", "compatible")
+    return make_table(columns, rows, n_left=1, title=f"Rules on the probabilities of {BAGS} trees")
 
 
 def _points_table(proba: NDArray[np.float64], y: NDArray[np.intp]) -> Table:
-    table = Table(title="The most ambiguous digits", caption="two from: the epsilon beyond which a second label enters")
-    for column in ("row", "truth", "three largest probabilities", "argmax", "inflated", "two from"):
-        table.add_column(column, no_wrap=True)
     entries = np.sort(entry_epsilons(proba), axis=1)[:, 1]
-    hardest = np.argsort(entries)[:6]
-    sets = to_labels(InflatedArgmax(EPSILON)(proba[hardest]), range(proba.shape[1]))
-    tops = to_labels(Argmax()(proba[hardest]), range(proba.shape[1]))
-    for i, labels, top in zip(hardest, sets, tops, strict=True):
+    rows = []
+    for i in np.argsort(entries)[:6]:
         leading = "  ".join(f"{j}: {proba[i, j]:.2f}" for j in np.argsort(-proba[i])[:3])
-        table.add_row(str(i), str(y[i]), leading, _shown(top), _shown(labels), f"{entries[i]:.3f}")
-    return table
+        sets = [_shown(rule(proba[i])) for rule in (Argmax(), InflatedArgmax(EPSILON))]
+        rows.append([str(i), str(y[i]), leading, *sets, f"{entries[i]:.3f}"])
+    columns = ("row", "truth", "three largest probabilities", "argmax", "inflated", "two from")
+    caption = "two from: the epsilon beyond which a second label enters"
+    return make_table(columns, rows, n_left=len(columns), title="The most ambiguous digits", caption=caption)
 
 
-def _shown(labels: tuple[int, ...]) -> str:
-    return "{" + ", ".join(map(str, labels)) + "}"
+def _shown(mask: NDArray[np.bool_]) -> str:
+    return "{" + ", ".join(map(str, np.flatnonzero(mask))) + "}"

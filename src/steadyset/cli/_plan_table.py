@@ -1,15 +1,15 @@
 """The plan: what is guaranteed for several choices side by side, or what a guarantee asks for."""
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from steadyset._base import validation
+from steadyset.cli._answers import guarantee_json, make_table
+from steadyset.cli._options import number
 from steadyset.guarantees import SMALLEST_EPSILON, Guarantee, NoSolutionError, selection_stability, solve_stability
 
 AXES = ("n_samples", "epsilon", "bag_size", "n_bags")
@@ -41,13 +41,8 @@ def _parse_one(text: str, name: str) -> Any:
         return None
     if name == "bag_size" and text == "small":
         return text
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
     words = {"n_bags": ' or "inf"', "bag_size": ' or "small"'}.get(name, "")
-    raise ValueError(f"{name} must be a number{words}; got {validation.shown(text)}.")
+    return number(text, f"{name} must be a number{words}; got {validation.shown(text)}.")
 
 
 def cells(
@@ -90,18 +85,17 @@ def _small_bag(setting: Mapping[str, Any], common: Mapping[str, Any], unknown: s
     return solve_stability("bag_size", delta=0.0, **rule, **limit)
 
 
-def as_json(found: Sequence[Cell], unknown: str | None, delta: float | None) -> str:
-    """Return the choices as JSON: the setting, the guarantee with its sentence, and what was solved for."""
+def as_json(found: Sequence[Cell], unknown: str | None, delta: float | None) -> dict[str, Any]:
+    """Return the choices for JSON: the setting, the guarantee with its sentence, and what was solved for."""
     choices = []
     for cell in found:
         choice: dict[str, Any] = {"setting": cell.setting}
         if unknown is not None:
             choice |= {unknown: cell.answer, "reason": cell.reason}
         if cell.guarantee is not None:
-            sentence = str(cell.guarantee)
-            choice["guarantee"] = {**asdict(cell.guarantee), "vacuous": cell.guarantee.vacuous, "sentence": sentence}
+            choice["guarantee"] = guarantee_json(cell.guarantee)
         choices.append(choice)
-    return json.dumps({"solve": unknown, "delta": delta, "choices": choices}, indent=2)
+    return {"solve": unknown, "delta": delta, "choices": choices}
 
 
 def show(found: Sequence[Cell], unknown: str | None, delta: float | None, console: Console) -> None:
@@ -111,17 +105,13 @@ def show(found: Sequence[Cell], unknown: str | None, delta: float | None, consol
     title = ", ".join(f"{name} = {_shown(*values)}" for name, values in shared.items() if name not in rows)
     asked = "probability of a disjoint label set, at most" if unknown is None else f"{unknown} for delta = {delta:g}"
     console.print(f"{title}: {asked}" if title else asked)
-    table = Table()
     columns = list(dict.fromkeys(cell.setting.get("n_bags") for cell in found))
-    for name in rows:
-        table.add_column(name, justify="right", no_wrap=True)
-    for n_bags in columns:
-        heading = "n_bags" if unknown == "n_bags" else "inf bags" if n_bags is None else f"{n_bags:,} bags"
-        table.add_column(heading, justify="right", no_wrap=True)
-    for start in range(0, len(found), len(columns)):
-        line = found[start : start + len(columns)]
-        table.add_row(*(_shown(line[0].setting[name]) for name in rows), *map(_cell_text, line))
-    console.print(table)
+    headings = [
+        "n_bags" if unknown == "n_bags" else "inf bags" if n_bags is None else f"{n_bags:,} bags" for n_bags in columns
+    ]
+    lines = [found[start : start + len(columns)] for start in range(0, len(found), len(columns))]
+    texts = [[*(_shown(line[0].setting[name]) for name in rows), *map(_cell_text, line)] for line in lines]
+    console.print(make_table([*rows, *headings], texts))
     for note in _notes(found):
         console.print(note)
 

@@ -4,13 +4,17 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from steadyset.cli import _options
+import numpy as np
+
+from steadyset._base import whole_files
 from steadyset.cli._errors import note
-from steadyset.tables import CsvFormat, TableModel, load_model, read_table, target_labels
+from steadyset.cli._options import ModelOptions
+from steadyset.selection import with_epsilon
+from steadyset.tables import SetOutput, TableModel, load_model, read_table, some_names, target_labels
 
 
 @dataclass(frozen=True)
@@ -23,52 +27,51 @@ class Read:
     labels: Any  # of the target column; None if the table has none that can be used
     known: Any  # which rows have a label that the model knows
 
+    def rule(self, epsilon: float | None) -> Any:
+        """Return the model's rule, at another epsilon where one is given."""
+        rule = self.model.classifier.rule_
+        return rule if epsilon is None else with_epsilon(rule, epsilon)
 
-def csv_format(separator: str | None, decimal: str, encoding: str, missing: Sequence[str] | None) -> CsvFormat:
-    """Return how a CSV file is written from the options of a command."""
-    return CsvFormat(_options.separator(separator), decimal, encoding, tuple(missing or ()))
 
-
-def open_both(
-    model_path: str,
-    data: str,
-    csv: CsvFormat,
-    trust: Sequence[str] | None,
-    trust_joblib: bool,
-    quiet: bool,
-    ids: str | None = None,
-) -> Read:
+def open_both(model_path: str, data: str, options: ModelOptions, ids: str | None = None) -> Read:
     """Open a model and a table, and tell which columns are not used."""
-    model = load_model(model_path, trust=trust or (), trust_joblib=trust_joblib)
+    csv = options.format(*(options.missing or ()))
+    model = load_model(model_path, trust=options.trust or (), trust_joblib=options.trust_joblib)
+    model.classifier.set_params(n_jobs=options.n_jobs)
     saved = model.facts.get("missing") or []
-    csv = CsvFormat(csv.separator, csv.decimal, csv.encoding, (*csv.missing, *map(str, saved)))
-    named = [name for name in (ids, model.id_column) if name]
-    table = read_table(data, csv, text=named)
+    csv = replace(csv, missing=(*csv.missing, *map(str, saved)))
+    table = read_table(data, csv, text=[name for name in (ids, model.id_column) if name])
     X = model.frame(table)
     extra = [name for name in model.extra_columns(table) if name != ids]
-    if extra and not quiet:
-        shown = ", ".join(map(repr, extra[:5])) + (f" and {len(extra) - 5} more" if len(extra) > 5 else "")
-        note(f"columns that the model does not use are ignored: {shown}")
+    if extra and not options.quiet:
+        note(f"columns that the model does not use are ignored: {some_names(extra)}")
     labels, known = None, None
     if model.target.name in table.column_names:
-        labels, known = _known_labels(model, table, quiet)
+        labels, known = _known_labels(model, table, options.quiet)
     return Read(model, table, X, labels, known)
 
 
-def _known_labels(model: TableModel, table: Any, quiet: bool) -> tuple[Any, Any]:
-    import numpy as np
+def open_sets(output: str, form: str, joiner: str, as_json: bool, *inputs: str) -> SetOutput:
+    """Return how label sets are written; what cannot be is refused before anything is read."""
+    if as_json and output == "-":
+        raise ValueError("--json needs --output FILE: both would go to standard output.")
+    sets = SetOutput(output, form, joiner)
+    if output != "-":
+        whole_files.check_output(output, *inputs)
+    return sets
 
+
+def _known_labels(model: TableModel, table: Any, quiet: bool) -> tuple[Any, Any]:
     try:
         labels, known = target_labels(table, model.target)
     except ValueError as error:
         if not quiet:
             note(f"the target column is ignored: {error}")
         return None, None
-    space = np.asarray(model.classifier.classes_)
-    strange = known & ~np.isin(labels, space)
+    strange = known & ~np.isin(labels, np.asarray(model.classifier.classes_))
     if strange.any() and not quiet:
-        example = labels[strange][0]
-        note(f"{int(strange.sum()):,} rows have a label that the model does not know, such as {str(example)!r}")
+        example = str(labels[strange][0])
+        note(f"{int(strange.sum()):,} rows have a label that the model does not know, such as {example!r}")
     known = known & ~strange
     return (labels, known) if known.any() else (None, None)
 
@@ -107,8 +110,6 @@ def bar(title: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 def drawn(X: Any, points: int | None, seed: int) -> tuple[Any, Any]:
     """Return that many rows of a frame, drawn at random, and their positions; all rows if it has fewer."""
-    import numpy as np
-
     if points is None or points >= len(X):
         return X, np.arange(len(X))
     if points < 1:
@@ -120,10 +121,10 @@ def drawn(X: Any, points: int | None, seed: int) -> tuple[Any, Any]:
 def check_memory(clf: Any, n_points: int) -> None:
     """Refuse more predictions of bags than this machine can hold."""
     need = clf.bags_.n_bags * n_points * len(clf.classes_) * 8
-    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if need > max(have, total // 2):
-        fits = max(1, int(n_points * max(have, total // 2) / need / 2))
+    free, physical = (os.sysconf("SC_PAGE_SIZE") * os.sysconf(f"SC_{pages}_PAGES") for pages in ("AVPHYS", "PHYS"))
+    have = max(free, physical // 2)
+    if need > have:
+        fits = max(1, int(n_points * have / need / 2))
         raise ValueError(
             f"the predictions of {clf.bags_.n_bags:,} bags at {n_points:,} rows take {need / 2**30:.1f} GiB, more than "
             f"this machine has: audit at fewer rows with --points {fits}."

@@ -1,8 +1,7 @@
 """`steadyset audit`: which training rows turn which predictions around."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import typer
 from numpy.typing import NDArray
 
 from steadyset.cli import _options
+from steadyset.cli._answers import echo_json, make_table, without_none
 from steadyset.cli._errors import note, sentences
 
 if TYPE_CHECKING:
@@ -30,30 +30,24 @@ Examples:
 """
 
 
+@_options.grouped
 def audit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file of `steadyset fit`.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or npz, or - for CSV.")],
+    model: _options.Model,
+    data: _options.Data,
     left_out: Annotated[
         str, typer.Option(metavar="all|N", help="The training rows to leave out; a number draws that many at random.")
     ] = "all",
     points: Annotated[
         int | None, typer.Option(metavar="N", help="Audit at N rows of DATA, drawn at random; default: at all of them.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(metavar="NUMBER", help="Another epsilon than the model's.")] = None,
+    epsilon: _options.NewEpsilon = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write one line per row of DATA, .csv or .parquet."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is drawn at random.")] = 0,
-    n_jobs: _options.Jobs = -1,
-    trust: _options.Trust = None,
-    trust_joblib: _options.TrustJoblib = False,
-    separator: _options.Separator = None,
-    decimal: _options.Decimal = ".",
-    encoding: _options.Encoding = "utf-8",
-    missing: _options.Missing = None,
-    as_json: _options.Json = False,
-    quiet: _options.Quiet = False,
+    seed: _options.Seed = 0,
+    *,
+    options: _options.ModelOptions,
 ) -> None:
     """Leave out every training row, one at a time, and count the predictions that it contradicts.
 
@@ -69,19 +63,16 @@ def audit(
             whole_files.check_output(output, data, model)
             if output_format(output) == "npy":
                 raise ValueError(f"output must end in .csv or .parquet; got {output!r}.")
-        csv = _session.csv_format(separator, decimal, encoding, missing)
-        read = _session.open_both(model, data, csv, trust, trust_joblib, quiet)
+        read = _session.open_both(model, data, options)
         X, rows = _session.drawn(read.X, points, seed)
-        clf = read.model.classifier.set_params(n_jobs=n_jobs)
+        clf = read.model.classifier
         _session.check_memory(clf, len(X))
-        from steadyset.selection import with_epsilon
-
-        rule = clf.rule_ if epsilon is None else with_epsilon(clf.rule_, epsilon)
-        with _session.told_once(quiet), _session.bar("points", quiet) as advance:
-            found = clf.audit(X, rule, left_out=units, random_state=seed, n_jobs=_threads(n_jobs), progress=advance)
+        rule, threads = read.rule(epsilon), None if options.n_jobs == -1 else options.n_jobs
+        with _session.told_once(options.quiet), _session.bar("points", options.quiet) as advance:
+            found = clf.audit(X, rule, left_out=units, random_state=seed, n_jobs=threads, progress=advance)
         if output is not None:
             _write_points(found, rows, output)
-        _tell(found, clf, rows, as_json)
+        _tell(found, clf, rows, options.as_json)
 
 
 def _count(text: str) -> int:
@@ -89,10 +80,6 @@ def _count(text: str) -> int:
         return int(text)
     except ValueError:
         raise ValueError(f"left_out must be all or a number of rows; got {text!r}.") from None
-
-
-def _threads(n_jobs: int) -> int | None:
-    return None if n_jobs == -1 else n_jobs
 
 
 def _write_points(found: "StabilityAudit", rows: NDArray[np.intp], output: str) -> None:
@@ -116,9 +103,6 @@ class _Influence:
     flips: int
     score: float  # how far it shifts the votes, in standard errors
 
-    def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if (name, value) != ("id", None)}
-
 
 def _influences(found: "StabilityAudit", ids: NDArray[Any] | None) -> list[_Influence]:
     listed = []
@@ -134,22 +118,31 @@ def _tell(found: "StabilityAudit", clf: "StableClassifier", rows: NDArray[np.int
     order = np.argsort(-found.instability, kind="stable")[:10]
     worst = [int(point) for point in order if found.instability[point] > 0]
     if as_json:
-        typer.echo(_json_text(found, rows, worst, influences))
+        echo_json(_as_json(found, rows, worst, influences))
         return
     typer.echo(found.summary())
-    if not (found.instability > 0).any():
+    if not worst:
         dropped = f"any one of the {found.n_units:,} training rows" + (" drawn" if found.sampled else "")
         typer.echo(f"In words: dropping {dropped} contradicts the set of no row of the table.")
         return
     note("rows of the table and of the training data are counted from 1 below; points and rows above from 0")
-    _show_tables(found, rows, worst, influences)
+    from rich.console import Console
+
+    unstable = [(f"{rows[p] + 1:,}", f"{found.instability[p]:.4g}", f"{found.jaccard[p]:.4f}") for p in worst]
+    columns = ("row", "share of training rows", "mean Jaccard index")
+    Console().print(make_table(columns, unstable, title="rows of the table that most training rows contradict"))
+    if influences:
+        shifting = [(str(row.row), f"{row.flips:,}", f"{row.score:.1f}") for row in influences]
+        columns = ("row", "flips", "shift in standard errors")
+        Console().print(make_table(columns, shifting, title="training rows that stand clear of the noise"))
 
 
-def _json_text(
+def _as_json(
     found: "StabilityAudit", rows: NDArray[np.intp], worst: Sequence[int], influences: Sequence[_Influence]
-) -> str:
+) -> dict[str, Any]:
     low, high = found.interval(simultaneous=False)
-    words = {
+    of_points = {"instability": found.instability, "low": low, "high": high}
+    return {
         "algorithm": found.algorithm,
         "rule": found.rule,
         "n_points": found.n_points,
@@ -162,35 +155,7 @@ def _json_text(
         "mean_jaccard": float(found.jaccard.mean()),
         "settled_points": int(found.settled.sum()),
         "worst_points": [
-            {
-                "row": int(rows[p]) + 1,
-                "instability": float(found.instability[p]),
-                "low": float(low[p]),
-                "high": float(high[p]),
-            }
-            for p in worst
+            {"row": int(rows[p]) + 1} | {name: float(values[p]) for name, values in of_points.items()} for p in worst
         ],
-        "influential_rows": [influence.as_json() for influence in influences],
+        "influential_rows": [without_none(influence) for influence in influences],
     }
-    return json.dumps(words, indent=2)
-
-
-def _show_tables(
-    found: "StabilityAudit", rows: NDArray[np.intp], worst: Sequence[int], influences: Sequence[_Influence]
-) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="rows of the table that most training rows contradict")
-    for name in ("row", "share of training rows", "mean Jaccard index"):
-        table.add_column(name, justify="right")
-    for p in worst:
-        table.add_row(f"{rows[p] + 1:,}", f"{found.instability[p]:.4g}", f"{found.jaccard[p]:.4f}")
-    Console().print(table)
-    if influences:
-        table = Table(title="training rows that stand clear of the noise")
-        for name in ("row", "flips", "shift in standard errors"):
-            table.add_column(name, justify="right")
-        for influence in influences:
-            table.add_row(str(influence.row), f"{influence.flips:,}", f"{influence.score:.1f}")
-        Console().print(table)

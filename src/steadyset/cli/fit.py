@@ -1,11 +1,10 @@
 """`steadyset fit`: a table in, a model file out."""
 
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from steadyset.cli import _options
+from steadyset.cli._answers import echo_json, guarantee_json, without_none
 from steadyset.cli._errors import note, sentences
 
 if TYPE_CHECKING:
@@ -40,6 +40,34 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class _Roles:
+    """What columns of the table are for, by name; those without a role are features."""
+
+    id_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A column of distinct names of the rows; no feature.")
+    ] = None
+    drop: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out.")] = None
+    categorical: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A column to take as categories, whatever it looks like.")
+    ] = None
+    weights: Annotated[str | None, typer.Option(metavar="NAME", help="A column of weights of the rows.")] = None
+    drop_unlabelled: Annotated[
+        bool, typer.Option("--drop-unlabelled", help="Leave out rows whose label is missing.")
+    ] = False
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse a name that is no column."""
+        from steadyset.tables import require_column
+
+        single = {"id_column": self.id_column, "weights": self.weights}
+        named = {role: [name] for role, name in single.items() if name is not None}
+        for role, given in {**named, "drop": self.drop or [], "categorical": self.categorical or []}.items():
+            for name in given:
+                require_column(names, name, role)
+
+
+@_options.grouped
 def fit(
     data: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or npz (arrays X and y), or - for CSV.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="The model file, .skops.")],
@@ -60,23 +88,9 @@ def fit(
     bag_size: Annotated[
         str, typer.Option(metavar="ROWS|SHARE", help="Rows per bag, or their share (with a point: 0.5).")
     ] = "0.5",
-    rule: _options.RuleName = "inflated_argmax",
-    epsilon: _options.Epsilon = None,
-    k: _options.K = None,
-    tau: _options.Tau = None,
-    beta: _options.Beta = None,
-    utility: _options.Utility = None,
-    id_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A column of distinct names of the rows; no feature.")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out.")] = None,
-    categorical: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A column to take as categories, whatever it looks like.")
-    ] = None,
-    weights: Annotated[str | None, typer.Option(metavar="NAME", help="A column of weights of the rows.")] = None,
-    drop_unlabelled: Annotated[
-        bool, typer.Option("--drop-unlabelled", help="Leave out rows whose label is missing.")
-    ] = False,
+    *,
+    rule: _options.RuleOptions,
+    roles: _Roles,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the bags and their learners.")] = 0,
     n_jobs: _options.Jobs = -1,
     checkpoint: Annotated[
@@ -87,12 +101,7 @@ def fit(
         str, typer.Option("--format", metavar="NAME", help="skops; or joblib, which runs code when it is read.")
     ] = "skops",
     score: Annotated[bool, typer.Option(help="Work out the out-of-bag score.")] = True,
-    separator: _options.Separator = None,
-    decimal: _options.Decimal = ".",
-    encoding: _options.Encoding = "utf-8",
-    missing: _options.Missing = None,
-    as_json: _options.Json = False,
-    quiet: _options.Quiet = False,
+    options: _options.TableOptions,
 ) -> None:
     """Fit an ensemble to a table, write it to a file, and say what is guaranteed.
 
@@ -100,7 +109,7 @@ def fit(
     bag, as the guarantee asks.
     """
     with sentences("fit"):
-        chosen_rule = _options.make_rule(rule, epsilon, k, tau, beta, utility)
+        chosen_rule = rule.make()
         from steadyset._base import whole_files
         from steadyset.cli import _session
         from steadyset.ensemble import StableClassifier
@@ -108,56 +117,35 @@ def fit(
 
         if model_format not in ("skops", "joblib"):
             raise ValueError(f"format must be skops or joblib; got {model_format!r}.")
-        size = _number(bag_size, "bag_size")
         clf = StableClassifier(
             make_estimator(estimator, parse_params(param or [])),
             n_bags,
-            max_samples=size,
+            max_samples=_options.number(
+                bag_size, f"bag_size must be a number of rows or a share such as 0.5; got {bag_size!r}."
+            ),
             rule=chosen_rule,
             random_state=seed,
             n_jobs=n_jobs,
             checkpoint=checkpoint,
-            verbose=int(_session.shows_progress(quiet)),
+            verbose=int(_session.shows_progress(options.quiet)),
         )
-        csv = _session.csv_format(separator, decimal, encoding, missing)
+        missing = options.missing or []
+        csv = options.format(*missing)
         whole_files.check_output(output, data)
-        table = read_table(data, csv, text=[] if id_column is None else [id_column])
-        roles = _Roles(target, id_column, weights, drop or [], categorical or [])
-        with _session.told_once(quiet):
-            rows = _training_rows(table, roles, drop_unlabelled, quiet)
+        table = read_table(data, csv, text=[] if roles.id_column is None else [roles.id_column])
+        with _session.told_once(options.quiet):
+            rows = _training_rows(table, target, roles, options.quiet)
             seconds = _train(clf, rows)
             scores = _out_of_bag(clf, rows) if score else None
         facts = {
-            "missing": list(missing or []),
+            "missing": missing,
             "estimator": estimator,
-            "out_of_bag": None if scores is None else scores.as_json(),
+            "out_of_bag": None if scores is None else without_none(scores),
             "n_rows": len(rows.labels),
         }
-        made = TableModel(clf, tuple(rows.columns), rows.target, id_column, current_versions(), facts)
+        made = TableModel(clf, tuple(rows.columns), rows.target, roles.id_column, current_versions(), facts)
         untrusted = save_model(made, output, joblib_format=model_format == "joblib")
-        _tell(_Fitted(made, seconds, scores, output, untrusted), as_json, quiet)
-
-
-@dataclass(frozen=True)
-class _Roles:
-    """What columns of the table are for, by name; those without a role are features."""
-
-    target: str
-    id_column: str | None
-    weights: str | None
-    drop: Sequence[str]
-    categorical: Sequence[str]
-
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse a name that is no column."""
-        from steadyset.tables import require_column
-
-        single = {"id_column": self.id_column, "weights": self.weights}
-        named = [(role, name) for role, name in single.items() if name is not None]
-        named += [("drop", name) for name in self.drop]
-        named += [("categorical", name) for name in self.categorical]
-        for role, name in named:
-            require_column(names, name, role)
+        _tell(_Fitted(made, seconds, scores, output, untrusted), options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +170,6 @@ class _OutOfBag:
     correct_single: float | None = None
     mean_set_size: float | None = None
 
-    def as_json(self) -> dict[str, float]:
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
 
 @dataclass(frozen=True)
 class _Fitted:
@@ -197,26 +182,26 @@ class _Fitted:
     untrusted: list[str]
 
 
-def _training_rows(table: Any, roles: _Roles, drop_unlabelled: bool, quiet: bool) -> _TrainingRows:
+def _training_rows(table: Any, target_name: str, roles: _Roles, quiet: bool) -> _TrainingRows:
     from steadyset.tables import choose_columns, choose_target, require_all_known, target_labels, to_frame
 
     names = table.column_names
     roles.check(names)
-    target = choose_target(table, roles.target)
+    target = choose_target(table, target_name)
     labels, known = target_labels(table, target)
-    if drop_unlabelled and not known.all():
+    if roles.drop_unlabelled and not known.all():
         if not quiet:
             note(f"{int((~known).sum()):,} rows without a label are left out")
         table = table.filter(known)
         labels, known = target_labels(table, target)
     require_all_known(known, target)
-    away = {roles.target, roles.id_column, roles.weights, *roles.drop}
+    away = {target_name, roles.id_column, roles.weights, *(roles.drop or [])}
     features = [name for name in names if name not in away]
     if "" in features:
         features.remove("")
         if not quiet:
             note("a column without a name is left out")
-    columns = choose_columns(table, features, roles.categorical)
+    columns = choose_columns(table, features, roles.categorical or ())
     X = to_frame(table, columns)
     weights = None if roles.weights is None else _weights(table, roles.weights)
     ids = None if roles.id_column is None else _ids(table, roles.id_column)
@@ -297,13 +282,13 @@ def _out_of_bag(clf: "StableClassifier", rows: _TrainingRows) -> _OutOfBag:
     )
 
 
-def _tell(found: _Fitted, as_json: bool, quiet: bool) -> None:
+def _tell(found: _Fitted, options: _options.TableOptions) -> None:
     try:
         guarantee, words = found.model.classifier.guarantee(), None
     except ValueError as error:
         guarantee, words = None, f"No guarantee: {error}"
-    if as_json:
-        typer.echo(_json_text(found, guarantee))
+    if options.as_json:
+        echo_json(_as_json(found, guarantee))
         return
     clf, columns = found.model.classifier, found.model.columns
     kinds = [column.kind for column in columns]
@@ -313,7 +298,7 @@ def _tell(found: _Fitted, as_json: bool, quiet: bool) -> None:
         f"{len(clf.classes_)} labels, {len(kinds)} features ({counted}), {found.seconds:.1f} s."
     )
     typer.echo(f"Guarantee: {guarantee}" if guarantee is not None else words)
-    if guarantee is not None and guarantee.delta > _WEAK and not quiet:
+    if guarantee is not None and guarantee.delta > _WEAK and not options.quiet:
         note(
             "more bags promise more; this tells how many reach 0.05: steadyset plan "
             f"--n-samples {clf.bags_.n_samples} --n-classes {len(clf.classes_)} --bag-size {clf.bag_size_} "
@@ -326,14 +311,14 @@ def _tell(found: _Fitted, as_json: bool, quiet: bool) -> None:
             f"label for {scores.coverage:.4f} of the rows and nothing else for {scores.correct_single:.4f}, with "
             f"{scores.mean_set_size:.3f} labels on average."
         )
-    if found.untrusted and not quiet:
-        options = " ".join(f"--trust {name}" for name in found.untrusted)
-        note(f"other libraries' types are in the model: to read it, predict, audit and report need {options}")
+    if found.untrusted and not options.quiet:
+        trusted = " ".join(f"--trust {name}" for name in found.untrusted)
+        note(f"other libraries' types are in the model: to read it, predict, audit and report need {trusted}")
 
 
-def _json_text(found: _Fitted, guarantee: "Guarantee | None") -> str:
+def _as_json(found: _Fitted, guarantee: "Guarantee | None") -> dict[str, Any]:
     made, clf = found.model, found.model.classifier
-    words = {
+    return {
         "output": found.output,
         "target": made.target.name,
         "classes": clf.classes_.tolist(),
@@ -343,22 +328,10 @@ def _json_text(found: _Fitted, guarantee: "Guarantee | None") -> str:
         "bag_size": clf.bag_size_,
         "rule": repr(clf.rule_),
         "seconds": found.seconds,
-        "guarantee": None
-        if guarantee is None
-        else {**asdict(guarantee), "vacuous": guarantee.vacuous, "sentence": str(guarantee)},
-        "out_of_bag": None if found.out_of_bag is None else found.out_of_bag.as_json(),
+        "guarantee": None if guarantee is None else guarantee_json(guarantee),
+        "out_of_bag": made.facts["out_of_bag"],
         "types_to_trust": found.untrusted,
     }
-    return json.dumps(words, indent=2)
-
-
-def _number(text: str, name: str) -> float:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    raise ValueError(f"{name} must be a number of rows or a share such as 0.5; got {text!r}.")
 
 
 def _short_names() -> list[str]:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from steadyset.cli._answers import echo_json
 from steadyset.cli._errors import sentences
 
 EXAMPLES = """
@@ -76,6 +77,6 @@ def plan(
         choices = {name: _plan_table.parse(texts or [], name) for name, texts in axes.items()}
         found = _plan_table.cells(choices, common, unknown, target)
     if as_json:
-        typer.echo(_plan_table.as_json(found, unknown, target))
+        echo_json(_plan_table.as_json(found, unknown, target))
     else:
         _plan_table.show(found, unknown, target, Console())

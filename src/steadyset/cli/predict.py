@@ -1,13 +1,15 @@
 """`steadyset predict`: a model and a table in, label sets, probabilities and labels out."""
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
+from steadyset._base import validation
+from steadyset._base.optional import require
 from steadyset.cli import _options
+from steadyset.cli._answers import echo_json
 from steadyset.cli._errors import note, sentences
 
 if TYPE_CHECKING:
@@ -29,25 +31,19 @@ Examples:
 """
 
 
+@_options.grouped
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file of `steadyset fit`.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or npz, or - for CSV.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help=".csv, .parquet, .npy, or -.")] = "-",
-    epsilon: Annotated[float | None, typer.Option(metavar="NUMBER", help="Another epsilon than the model's.")] = None,
+    model: _options.Model,
+    data: _options.Data,
+    output: _options.Sets = "-",
+    epsilon: _options.NewEpsilon = None,
     id_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="A column to carry over; default: the one of the fit.")
     ] = None,
     form: _options.Form = "both",
     joiner: _options.Joiner = "|",
-    n_jobs: _options.Jobs = -1,
-    trust: _options.Trust = None,
-    trust_joblib: _options.TrustJoblib = False,
-    separator: _options.Separator = None,
-    decimal: _options.Decimal = ".",
-    encoding: _options.Encoding = "utf-8",
-    missing: _options.Missing = None,
-    as_json: _options.Json = False,
-    quiet: _options.Quiet = False,
+    *,
+    options: _options.ModelOptions,
 ) -> None:
     """Predict the sets, probabilities and labels of the rows of a table.
 
@@ -55,56 +51,42 @@ def predict(
     the single label is not covered by it. An .npy output holds the sets alone.
     """
     with sentences("predict"):
-        if as_json and output == "-":
-            raise ValueError("--json needs --output FILE: both would go to standard output.")
-        _options.check_form(form)
-        from steadyset._base import whole_files
         from steadyset.cli import _session
-        from steadyset.tables import SetOutput, open_writer, require_column
+        from steadyset.tables import open_writer, require_column
 
-        sets = SetOutput(output, form, joiner)
-        kind = sets.kind  # another ending is refused here, before anything is read
-        if output != "-":
-            whole_files.check_output(output, data, model)
-        csv = _session.csv_format(separator, decimal, encoding, missing)
-        read = _session.open_both(model, data, csv, trust, trust_joblib, quiet, id_column)
+        sets = _session.open_sets(output, form, joiner, options.as_json, data, model)
+        read = _session.open_both(model, data, options, id_column)
         if id_column is not None:
             require_column(read.table.column_names, id_column, "id_column")
-        clf = read.model.classifier.set_params(n_jobs=n_jobs)
-        with _session.told_once(quiet):
-            proba, mask = _predicted(clf, read.X, epsilon, quiet)
-        sets.check_labels(_label_texts(clf))
+        with _session.told_once(options.quiet):
+            proba = _probabilities(read, options.quiet)
+            mask = validation.rule_mask(read.rule(epsilon), proba)
+        sets.check_labels(_label_texts(read.model.classifier))
         with open_writer(output) as writer:
-            writer.write(mask if kind == "npy" else _table(read, proba, mask, sets, id_column))
-        _tell(read, proba, mask, output, as_json, quiet)
+            writer.write(mask if sets.kind == "npy" else _table(read, proba, mask, sets, id_column))
+        _tell(read, proba, mask, output, options)
 
 
 def _label_texts(clf: "StableClassifier") -> list[str]:
     return [str(label) for label in clf.classes_.tolist()]
 
 
-def _predicted(clf: "StableClassifier", X: Any, epsilon: float | None, quiet: bool) -> tuple[Any, Any]:
-    """Return probabilities and sets, block by block, so that a long table shows progress."""
-    from steadyset._base import validation
+def _probabilities(read: "Read", quiet: bool) -> Any:
+    """Return the probabilities, block by block, so that a long table shows progress."""
     from steadyset.cli import _session
-    from steadyset.selection import with_epsilon
 
-    rule = clf.rule_ if epsilon is None else with_epsilon(clf.rule_, epsilon)
-    step, parts = 20_000, []
+    n_rows, step, parts = len(read.X), 20_000, []
     with _session.bar("rows", quiet) as advance:
-        for start in range(0, len(X), step):
-            parts.append(clf.predict_proba(X.iloc[start : start + step]))
-            advance(min(start + step, len(X)), len(X))
-    proba = np.concatenate(parts)
-    return proba, validation.rule_mask(rule, proba)
+        for start in range(0, n_rows, step):
+            parts.append(read.model.classifier.predict_proba(read.X.iloc[start : start + step]))
+            advance(min(start + step, n_rows), n_rows)
+    return np.concatenate(parts)
 
 
 def _table(read: "Read", proba: Any, mask: Any, sets: "SetOutput", ids: str | None) -> Any:
-    from steadyset._base.optional import require
     from steadyset.tables import as_table
 
     arrow = require("pyarrow", "data")
-
     carried = ids or read.model.id_column
     columns: dict[str, Any] = {}
     if carried is not None and carried in read.table.column_names:
@@ -141,11 +123,11 @@ def _measure(read: "Read", proba: Any, mask: Any) -> _Measured:
     return _Measured(int(known.sum()), float((single == y).mean()), report)
 
 
-def _tell(read: "Read", proba: Any, mask: Any, output: str, as_json: bool, quiet: bool) -> None:
+def _tell(read: "Read", proba: Any, mask: Any, output: str, options: _options.ModelOptions) -> None:
     measured = None if read.labels is None else _measure(read, proba, mask)
     sizes = mask.sum(axis=1)
     mean_size, single = float(sizes.mean()), float((sizes == 1).mean())
-    if as_json:
+    if options.as_json:
         found = {
             "output": output,
             "n_rows": len(mask),
@@ -153,8 +135,8 @@ def _tell(read: "Read", proba: Any, mask: Any, output: str, as_json: bool, quiet
             "share_of_single_labels": single,
             "metrics": None if measured is None else measured.as_json(),
         }
-        typer.echo(json.dumps(found, indent=2))
-    elif not quiet:
+        echo_json(found)
+    elif not options.quiet:
         note(f"{len(mask):,} rows, mean set size {mean_size:.4g}, {single:.1%} single labels")
         if measured is not None:
             note(

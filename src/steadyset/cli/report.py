@@ -20,24 +20,18 @@ Examples:
 """
 
 
+@_options.grouped
 def report(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file of `steadyset fit`.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or npz, or - for CSV.")],
+    model: _options.Model,
+    data: _options.Data,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML file.")],
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
     points: Annotated[
         int | None, typer.Option(metavar="N", help="Use N rows of DATA, drawn at random; default: all of them.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is drawn at random.")] = 0,
-    n_jobs: _options.Jobs = -1,
-    trust: _options.Trust = None,
-    trust_joblib: _options.TrustJoblib = False,
-    separator: _options.Separator = None,
-    decimal: _options.Decimal = ".",
-    encoding: _options.Encoding = "utf-8",
-    missing: _options.Missing = None,
-    as_json: _options.Json = False,
-    quiet: _options.Quiet = False,
+    seed: _options.Seed = 0,
+    *,
+    options: _options.ModelOptions,
 ) -> None:
     """Write a report on a model at the rows of a table: one HTML file that needs no network.
 
@@ -49,18 +43,17 @@ def report(
         from steadyset.cli import _session
 
         whole_files.check_output(output, data, model)
-        csv = _session.csv_format(separator, decimal, encoding, missing)
-        read = _session.open_both(model, data, csv, trust, trust_joblib, quiet)
+        read = _session.open_both(model, data, options)
         X, rows = _session.drawn(read.X, points, seed)
-        clf = read.model.classifier.set_params(n_jobs=n_jobs)
+        clf = read.model.classifier
         y = None if read.labels is None else read.labels[rows]
         if y is not None and not read.known[rows].all():
             X, y = X[read.known[rows]], y[read.known[rows]]
         _session.check_memory(clf, len(X))
-        with _session.told_once(quiet):
-            made = ss.report(clf, X, y, title=title, n_jobs=n_jobs)
+        with _session.told_once(options.quiet):
+            made = ss.report(clf, X, y, title=title, n_jobs=options.n_jobs)
         made.save(output)
-        if as_json:
+        if options.as_json:
             size = os.path.getsize(output)
             typer.echo(json.dumps({"output": output, "n_rows": len(X), "bytes": size, "has_labels": y is not None}))
         else:

@@ -1,13 +1,14 @@
 """`steadyset reproduce`: the paper's tables and figures."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steadyset.cli._errors import sentences
+from steadyset.cli._options import grouped
 
 if TYPE_CHECKING:
     from steadyset.paper.fashion_mnist import Options
@@ -66,24 +67,33 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class _Setting:
+    """The experiment: its scale, and what differs from it."""
+
+    scale: _Scale = "small"
+    n_bags: Annotated[int | None, typer.Option("--bags", metavar="BAGS", help="Number of bags.")] = None
+    bag_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows per bag.")] = None
+    left_out: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows to leave out, one fit per row.")] = None
+    base_fits: Annotated[int | None, typer.Option(metavar="FITS", help="Fits on all rows, one seed per fit.")] = None
+    epochs: Annotated[int | None, typer.Option(metavar="EPOCHS", help="Passes over a network's rows.")] = None
+    batch_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows per step.")] = None
+    learning_rate: Annotated[float | None, typer.Option(metavar="NUMBER", help="Step size.")] = None
+    momentum: Annotated[float | None, typer.Option(metavar="NUMBER", help="Momentum of the steps.")] = None
+    epsilon: Annotated[float, typer.Option(metavar="NUMBER", help="Epsilon of the inflated argmax.")] = 0.05
+    seed: _Seed = 0
+
+
 @app.command("fashion-mnist", epilog=_EXAMPLES)
+@grouped
 def fashion_mnist(
     folder: _RunFolder = Path("fashion-mnist"),
     data: _Data = None,
     unchecked_data: Annotated[
         bool, typer.Option(help="Take whatever images the --data folder holds, without Fashion-MNIST's checksums.")
     ] = False,
-    scale: _Scale = "small",
-    bags: Annotated[int | None, typer.Option(metavar="BAGS", help="Number of bags.")] = None,
-    bag_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows per bag.")] = None,
-    left_out: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows to leave out, one fit per row.")] = None,
-    base_fits: Annotated[int | None, typer.Option(metavar="FITS", help="Fits on all rows, one seed per fit.")] = None,
-    epochs: Annotated[int | None, typer.Option(metavar="EPOCHS", help="Passes over a network's rows.")] = None,
-    batch_size: Annotated[int | None, typer.Option(metavar="ROWS", help="Rows per step.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(metavar="NUMBER", help="Step size.")] = None,
-    momentum: Annotated[float | None, typer.Option(metavar="NUMBER", help="Momentum of the steps.")] = None,
-    epsilon: Annotated[float, typer.Option(metavar="NUMBER", help="Epsilon of the inflated argmax.")] = 0.05,
-    seed: _Seed = 0,
+    *,
+    setting: _Setting,
     independent_seeds: Annotated[
         bool, typer.Option(help="Train the left-out fits a second time, each from a seed of its own.")
     ] = False,
@@ -97,19 +107,7 @@ def fashion_mnist(
     with sentences("reproduce fashion-mnist"):
         from steadyset.paper.fashion_mnist import options
 
-        asked = options(
-            scale,
-            n_bags=bags,
-            bag_size=bag_size,
-            left_out=left_out,
-            base_fits=base_fits,
-            epochs=epochs,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            momentum=momentum,
-            epsilon=epsilon,
-            seed=seed,
-        )
+        asked = options(**asdict(setting))
         if independent_fits is not None or independent_seeds:
             fits = asked.sizes.left_out if independent_fits is None else independent_fits
             asked = replace(asked, sizes=replace(asked.sizes, independent_fits=fits))

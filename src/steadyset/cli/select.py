@@ -1,6 +1,5 @@
 """`steadyset select`: probabilities in, label sets out."""
 
-import json
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ import typer
 from numpy.typing import NDArray
 
 from steadyset.cli import _options
+from steadyset.cli._answers import echo_json
 from steadyset.cli._errors import note, sentences
 from steadyset.selection import Rule
 
@@ -33,15 +33,12 @@ Examples:
 """
 
 
+@_options.grouped
 def select(
     probs: Annotated[str, typer.Argument(metavar="PROBS", help="CSV, Parquet or npy of probabilities, or -.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help=".csv, .parquet, .npy, or -.")] = "-",
-    rule: _options.RuleName = "inflated_argmax",
-    epsilon: _options.Epsilon = None,
-    k: _options.K = None,
-    tau: _options.Tau = None,
-    beta: _options.Beta = None,
-    utility: _options.Utility = None,
+    output: _options.Sets = "-",
+    *,
+    rule: _options.RuleOptions,
     columns: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Columns of probabilities; a star stands for the label, as in 'proba_*'."),
@@ -55,9 +52,7 @@ def select(
     ] = False,
     form: _options.Form = "both",
     joiner: _options.Joiner = "|",
-    separator: _options.Separator = None,
-    decimal: _options.Decimal = ".",
-    encoding: _options.Encoding = "utf-8",
+    csv: _options.CsvOptions,
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
@@ -67,26 +62,19 @@ def select(
     `size` and `in_...`, one per label; npy output is a bool array.
     """
     with sentences("select"):
-        if as_json and output == "-":
-            raise ValueError("--json needs --output FILE: both would go to standard output.")
-        _options.check_form(form)
-        chosen = _options.make_rule(rule, epsilon, k, tau, beta, utility)
-        from steadyset._base import whole_files
-        from steadyset.tables import CsvFormat, SetOutput, open_probabilities
+        chosen = rule.make()
+        from steadyset.cli import _session
+        from steadyset.tables import open_probabilities
 
-        csv = CsvFormat(_options.separator(separator), decimal, encoding)
         named = [] if classes is None else [name.strip() for name in classes.split(",")]
-        sets = SetOutput(output, form, joiner)
-        kind = sets.kind  # another ending is refused here, before anything is read
-        if output != "-":
-            whole_files.check_output(output, probs)
-        source = open_probabilities(probs, csv, columns or [], keep or [], named)
+        sets = _session.open_sets(output, form, joiner, as_json, probs)
+        source = open_probabilities(probs, csv.format(), columns or [], keep or [], named)
         sets.check_labels(source.labels)
-        if kind == "npy" and source.kept:
+        if sets.kind == "npy" and source.kept:
             raise ValueError("an .npy output has no room for columns to keep: write CSV or Parquet.")
         found = _select(source, chosen, sets, normalize)
         if as_json:
-            typer.echo(json.dumps(asdict(found), indent=2))
+            echo_json(asdict(found))
         elif not quiet:
             note(
                 f"{found.n_rows:,} rows, {found.n_classes} labels, mean set size {found.mean_set_size:.4g}, "

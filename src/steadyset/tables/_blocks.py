@@ -1,6 +1,7 @@
 """Probabilities block by block, so that a file may be larger than the memory."""
 
 import fnmatch
+import io
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,11 +17,14 @@ from steadyset.tables._read import (
     CsvFormat,
     check_exists,
     check_names,
+    check_not_empty,
+    check_separator,
     convert_options,
     csv_problem,
     file_format,
     first_line,
-    other_separator,
+    reading,
+    reading_parquet,
 )
 from steadyset.tables._target import require_column
 
@@ -103,11 +107,11 @@ def check_block(proba: NDArray[Any], done: int, normalize: bool) -> NDArray[Any]
             good = np.isfinite(sums) & (sums > 0)
             proba = np.where(good, proba / sums, proba)
     slack = validation.sum_slack(proba.dtype)
-    failure = None
     sums = proba @ np.ones(proba.shape[1], proba.dtype)
     with np.errstate(invalid="ignore", over="ignore"):
-        if not (np.abs(sums - 1) <= slack).all() or proba.min() < 0:
-            failure = validation.first_bad_row(proba.astype(np.float64), probabilities=True, slack=slack)
+        if (np.abs(sums - 1) <= slack).all() and proba.min() >= 0:
+            return proba
+        failure = validation.first_bad_row(proba.astype(np.float64), probabilities=True, slack=slack)
     if failure is None:
         return proba
     row = failure[1]
@@ -131,16 +135,15 @@ def _named(classes: Sequence[str], default: list[str]) -> list[str]:
 
 
 def _chosen(names: Sequence[str], patterns: Sequence[str], keep: Sequence[str]) -> list[str]:
-    if not patterns:
-        chosen = [name for name in names if name not in keep]
-    else:
-        for pattern in patterns:
-            if not any(name == pattern or fnmatch.fnmatchcase(name, pattern) for name in names):
-                require_column(names, pattern, "columns")
-        chosen = [n for n in names if any(n == p or fnmatch.fnmatchcase(n, p) for p in patterns)]
+    chosen = {name for name in names if name not in keep and not patterns}
+    for pattern in patterns:
+        found = {name for name in names if name == pattern or fnmatch.fnmatchcase(name, pattern)}
+        if not found:
+            require_column(names, pattern, "columns")
+        chosen |= found
     if not chosen:
         raise ValueError("there must be a column of probabilities; got none besides those to keep.")
-    return chosen
+    return [name for name in names if name in chosen]
 
 
 def _label(name: str, patterns: Sequence[str]) -> str:
@@ -152,10 +155,8 @@ def _label(name: str, patterns: Sequence[str]) -> str:
 
 
 def _open_array(path: str) -> NDArray[Any]:
-    try:
+    with reading(path, "npy"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # numpy raises whatever a damaged file makes it raise
-        raise ValueError(f"{path!r} could not be read as npy: {first_line(error)}.") from None
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiub" or array.shape[1] == 0:
         shape = getattr(array, "shape", None)
         raise ValueError(f"{path!r} must hold numbers with rows and columns; got shape {shape}.")
@@ -181,19 +182,13 @@ def _require_numbers(types: Mapping[str, Any], chosen: Sequence[str], path: str)
 
 
 def _open_parquet(path: str) -> _OpenFile:
-    arrow, parquet = require("pyarrow", "data"), require("pyarrow.parquet", "data")
-    try:
-        file = parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
-    except (arrow.ArrowException, OSError) as error:
-        raise ValueError(f"{path!r} could not be read as Parquet: {first_line(error)}.") from None
+    with reading_parquet(path):
+        file = require("pyarrow.parquet", "data").ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
     schema = file.schema_arrow
 
     def read(chosen: Sequence[str], keep: Sequence[str]) -> Iterator[Any]:
-        rows = max(1, BLOCK_ENTRIES // len(chosen))
-        try:
-            yield from file.iter_batches(batch_size=rows, columns=[*chosen, *keep])
-        except (arrow.ArrowException, OSError) as error:
-            raise ValueError(f"{path!r} could not be read as Parquet: {first_line(error)}.") from None
+        with reading_parquet(path):
+            yield from file.iter_batches(max(1, BLOCK_ENTRIES // len(chosen)), columns=[*chosen, *keep])
 
     return _OpenFile(schema.names, dict(zip(schema.names, schema.types, strict=True)), read)
 
@@ -201,6 +196,7 @@ def _open_parquet(path: str) -> _OpenFile:
 def _open_csv(path: str, csv: CsvFormat) -> _OpenFile:
     arrow, reader = require("pyarrow", "data"), require("pyarrow.csv", "data")
     separator = csv.separator_for(path)
+    options = reader.ParseOptions(delimiter=separator)
     stream = arrow.input_stream(
         sys.stdin.buffer if path == "-" else path, compression=None if path == "-" else "detect"
     )
@@ -208,16 +204,13 @@ def _open_csv(path: str, csv: CsvFormat) -> _OpenFile:
         first, rest = _header(stream)
     except OSError as error:
         raise ValueError(f"{path!r} could not be read: {first_line(error)}.") from None
-    if not first.strip():
-        raise ValueError(f"{path!r} is empty; a table has a header and one line per row.")
+    check_not_empty(first, path)
     try:
         text = first.decode(csv.encoding).lstrip("\ufeff")
-        options = reader.ParseOptions(delimiter=separator)
         names = reader.read_csv(arrow.BufferReader(text.encode()), parse_options=options).column_names
     except (UnicodeError, arrow.ArrowInvalid) as error:
         raise ValueError(csv_problem(error, path, first, separator, csv.encoding)) from None
-    if len(names) == 1 and (hint := other_separator(first, separator, csv.encoding)):
-        raise ValueError(f"{path!r} has a single column, {validation.shown(names[0])}{hint}.")
+    check_separator(names, path, csv)
 
     def read(chosen: Sequence[str], keep: Sequence[str]) -> Iterator[Any]:
         types = {name: arrow.float64() for name in chosen} | {name: arrow.string() for name in keep}
@@ -225,7 +218,7 @@ def _open_csv(path: str, csv: CsvFormat) -> _OpenFile:
             yield from reader.open_csv(
                 arrow.PythonFile(_Rejoined(first + rest, stream), mode="r"),
                 read_options=reader.ReadOptions(encoding=csv.encoding, use_threads=False, block_size=1 << 22),
-                parse_options=reader.ParseOptions(delimiter=separator),
+                parse_options=options,
                 convert_options=convert_options(csv, types, include=list(types)),
             )
         except (arrow.ArrowException, UnicodeError, OSError) as error:
@@ -257,31 +250,20 @@ def _header(stream: Any) -> tuple[bytes, bytes]:
     return line + b"\n", rest
 
 
-class _Rejoined:
+class _Rejoined(io.RawIOBase):
     """A stream whose beginning was read already."""
-
-    closed = False
 
     def __init__(self, head: bytes, stream: Any) -> None:
         self._head, self._stream = head, stream
+
+    def readable(self) -> bool:
+        return True
 
     def read(self, size: int = -1) -> bytes:
         if self._head:
             part, self._head = (self._head, b"") if size < 0 else (self._head[:size], self._head[size:])
             return part
         return bytes(self._stream.read(None if size < 0 else size))
-
-    def close(self) -> None:
-        self.closed = True
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
 
 
 def _table_blocks(batches: Iterator[Any], chosen: Sequence[str], keep: list[str]) -> Iterator[tuple[NDArray[Any], Any]]:

@@ -1,15 +1,16 @@
 """Which columns of a table are features, and of what kind."""
 
 import re
-import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from steadyset._base.optional import require
 from steadyset._base.validation import shown
+from steadyset.tables._read import first_line
 
 _AMBIGUOUS_DATE = re.compile(r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
@@ -87,7 +88,7 @@ def _choose(values: Any, name: str, forced: bool) -> Column:
         return Column(name, "category", _categories(values))
     if types.is_timestamp(kind) or types.is_date(kind):
         return Column(name, "date")
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind)):
+    if not (_is_text(kind) or types.is_dictionary(kind)):
         return Column(name, "number")  # one of nothing but missing values is a constant to every learner
     categories = _categories(values)
     _refuse_numbers_with_words(values, categories, name)
@@ -102,7 +103,7 @@ def _choose(values: Any, name: str, forced: bool) -> Column:
         raise ValueError(
             f"column {name!r} holds {len(categories):,} distinct texts in {len(values):,} rows, such as "
             f"{shown(categories[0])}: {_leave_out(name)}, take it as the names of the rows with "
-            f"--id-column {quoted(name)}, or {_keep(name)}."
+            f"--id-column {quote(name)}, or {_keep(name)}."
         )
     return Column(name, "category", categories)
 
@@ -119,7 +120,7 @@ def _refuse_numbers_with_words(values: Any, categories: tuple[str, ...], name: s
     row = as_text(values).to_pylist().index(words[0]) + 1
     raise ValueError(
         f"column {name!r} holds numbers, but {words[0]!r} in row {row}: say that it stands for a missing value with "
-        f"--missing {quoted(words[0])}, or {_keep(name)}."
+        f"--missing {quote(words[0])}, or {_keep(name)}."
     )
 
 
@@ -131,17 +132,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def quoted(text: str) -> str:
-    """Return a text as a shell takes it."""
-    return shlex.quote(text)
-
-
 def _leave_out(name: str) -> str:
-    return f"leave it out with --drop {quoted(name)}"
+    return f"leave it out with --drop {quote(name)}"
 
 
 def _keep(name: str) -> str:
-    return f"keep it as categories with --categorical {quoted(name)}"
+    return f"keep it as categories with --categorical {quote(name)}"
 
 
 def _values(values: Any, column: Column) -> Any:
@@ -153,14 +149,15 @@ def _values(values: Any, column: Column) -> Any:
             return _dates(values)
         texts = as_text(values)
     except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, ValueError, TypeError) as error:
-        first = str(error).splitlines()[0].rstrip(".")
-        raise ValueError(f"column {column.name!r} must hold {_PLURALS[column.kind]}; {first}.") from None
-    seen = set(column.categories)
-    new = sorted(
-        {text for text in require("pyarrow.compute", "data").unique(texts).to_pylist() if text is not None} - seen
-    )
+        raise ValueError(f"column {column.name!r} must hold {_PLURALS[column.kind]}; {first_line(error)}.") from None
+    new = sorted(set(_categories(texts)) - set(column.categories))
     dtype = pandas.CategoricalDtype([*column.categories, *new])
     return pandas.Categorical(texts.to_pandas(), dtype=dtype)
+
+
+def _is_text(kind: Any) -> bool:
+    types = require("pyarrow", "data").types
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _numbers(values: Any) -> Any:
@@ -169,7 +166,7 @@ def _numbers(values: Any) -> Any:
         values = values.cast(arrow.uint8())
     elif arrow.types.is_temporal(values.type):
         values = values.cast(arrow.int64()) if values.type.bit_width == 64 else values.cast(arrow.int32())
-    elif arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type):
+    elif _is_text(values.type):
         values = values.cast(arrow.float64())
     numbers = values.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
     infinite = np.flatnonzero(np.isinf(numbers))
@@ -180,7 +177,7 @@ def _numbers(values: Any) -> Any:
 
 def _dates(values: Any) -> Any:
     arrow, pandas = require("pyarrow", "data"), require("pandas", "data")
-    if arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type):
+    if _is_text(values.type):
         return (
             pandas.to_datetime(values.to_pandas(), format="ISO8601", utc=True).dt.tz_localize(None).to_numpy("M8[us]")
         )

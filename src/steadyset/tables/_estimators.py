@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sklearn.base import is_classifier
+
 from steadyset._base.validation import shown
 
 #: Short name: the class, the parameters it gets unless others are given, and the extra that installs it.
@@ -60,7 +62,7 @@ def make_estimator(name: str, params: Mapping[str, Any] | None = None) -> Any:
         raise ValueError(f"{kind.__name__} could not be made: {shown(str(error))}.") from None
     if not hasattr(estimator, "fit") or not (hasattr(estimator, "predict") or hasattr(estimator, "predict_proba")):
         raise ValueError(f"estimator must be a scikit-learn classifier; got {dotted}, which has no fit and predict.")
-    if getattr(estimator, "_estimator_type", "classifier") != "classifier" or not _is_classifier(estimator):
+    if not is_classifier(estimator):
         raise ValueError(f"estimator must be a classifier; got {dotted}, which is not one.")
     return estimator
 
@@ -128,9 +130,3 @@ def _parameters(kind: Any) -> list[str] | None:
 def _nearest(param: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(param, known, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(near)}?".rstrip("?") if near else "it has " + ", ".join(known)
-
-
-def _is_classifier(estimator: Any) -> bool:
-    from sklearn.base import is_classifier
-
-    return bool(is_classifier(estimator))

@@ -2,8 +2,9 @@
 
 import os
 import platform
+import shlex
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -17,8 +18,8 @@ from steadyset._base import whole_files
 from steadyset._base.optional import require
 from steadyset._base.validation import shown
 from steadyset.tables import _trees
-from steadyset.tables._columns import Column, quoted, to_frame
-from steadyset.tables._read import check_exists, first_line
+from steadyset.tables._columns import Column, to_frame
+from steadyset.tables._read import check_exists, first_line, reading, some_names
 from steadyset.tables._target import Target
 
 _FORMAT = "steadyset table model"
@@ -81,8 +82,9 @@ class TableModel:
         """
         missing = [column.name for column in self.columns if column.name not in table.column_names]
         if missing:
-            named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-            raise ValueError(f"the table must have the columns that the model was fitted on; {named} missing.")
+            raise ValueError(
+                f"the table must have the columns that the model was fitted on; {some_names(missing)} missing."
+            )
         return to_frame(table, self.columns)
 
     def extra_columns(self, table: Any) -> list[str]:
@@ -179,10 +181,8 @@ def load_model(path: str, *, trust: Collection[str] = (), trust_joblib: bool = F
 
 
 def _read_joblib(path: str) -> Any:
-    try:
+    with reading(path, "joblib"):
         return joblib.load(path)
-    except Exception as error:
-        raise ValueError(f"{path!r} could not be read as joblib: {first_line(error)}.") from None
 
 
 def _read_skops(path: str, trust: Collection[str]) -> Any:
@@ -199,7 +199,7 @@ def _read_skops(path: str, trust: Collection[str]) -> Any:
             return skops.load(path, trusted=[*TRUSTED, *trust])
     except Exception as error:  # a damaged or hostile file can make the reader fail anywhere
         raise ValueError(f"{path!r} could not be read as a skops file: {shown(first_line(error))}.") from None
-    options = " ".join(f"--trust {quoted(name)}" for name in untrusted)
+    options = " ".join(f"--trust {shlex.quote(name)}" for name in untrusted)
     raise ValueError(
         f"{path!r} holds what steadyset does not trust by itself: {', '.join(untrusted)}; nothing was loaded. "
         f"If you trust who made the file, add {options}."
@@ -224,12 +224,10 @@ def _checked(content: Any) -> TableModel:
     if not isinstance(classifier, StableClassifier) or not hasattr(classifier, "groups_"):
         raise ValueError("it holds no fitted StableClassifier")
     _trees.check(classifier)
-    columns = tuple(_column(entry) for entry in content["columns"])
+    columns = tuple(
+        Column(str(entry["name"]), str(entry["kind"]), tuple(map(str, entry["categories"])))
+        for entry in content["columns"]
+    )
     target = Target(str(content["target"]["name"]), str(content["target"]["kind"]))
     id_column = None if content["id_column"] is None else str(content["id_column"])
     return TableModel(classifier, columns, target, id_column, content["versions"], content["facts"])
-
-
-def _column(entry: Mapping[str, Any]) -> Column:
-    categories: Sequence[Any] = entry["categories"]
-    return Column(str(entry["name"]), str(entry["kind"]), tuple(map(str, categories)))

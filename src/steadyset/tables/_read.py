@@ -5,7 +5,8 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,8 @@ from steadyset._base.validation import shown
 #: Names of the features of an npz file, by number.
 ARRAY_COLUMN = "x{}"
 
-_ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
-_ENDINGS |= {".npz": "npz", ".npy": "npy"}
+ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
+ENDINGS |= {".npz": "npz", ".npy": "npy"}
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 
@@ -54,7 +55,7 @@ def file_format(path: str) -> str:
     name = os.path.basename(path).lower()
     stem = name.removesuffix(".gz")
     ending = os.path.splitext(stem)[1]
-    known = "csv" if path == "-" else _ENDINGS.get(ending)
+    known = "csv" if path == "-" else ENDINGS.get(ending)
     if known is None or (name.endswith(".gz") and known != "csv"):
         raise ValueError(f"the name of a table must end in .csv, .csv.gz, .tsv, .parquet, .npz or .npy; got {path!r}.")
     return known
@@ -104,7 +105,7 @@ def read_table(path: str, csv: CsvFormat | None = None, *, text: Iterable[str] =
     if table.num_rows == 0:
         raise ValueError(f"{path!r} must have at least one row below its header; got none.")
     if kind == "csv":
-        _check_separator(table, path, csv)
+        check_separator(table.column_names, path, csv)
     return table
 
 
@@ -117,7 +118,7 @@ def check_names(names: Sequence[str], path: str) -> None:
 
 def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
     arrow, reader = require("pyarrow", "data"), require("pyarrow.csv", "data")
-    source = _source(path)
+    source = sys.stdin.buffer.read() if path == "-" else path
     head = _peek(source, path)
     separator = csv.separator_for(path)
     encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), csv.encoding)
@@ -125,9 +126,7 @@ def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
 
     def read(threads: bool, columns: Sequence[str] = ()) -> Any:
         table = reader.read_csv(
-            arrow.BufferReader(source)
-            if isinstance(source, bytes)
-            else arrow.input_stream(source, compression="detect"),
+            _stream(source),
             read_options=reader.ReadOptions(encoding=encoding, use_threads=threads),
             parse_options=reader.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=convert_options(csv, dict.fromkeys(columns, strings)),
@@ -152,7 +151,7 @@ def _check_quotes(table: Any, path: str) -> None:
         return
     last = table.slice(table.num_rows - 1).to_pylist()[0].values()
     if any(isinstance(value, str) and "\n" in value for value in last):
-        with require("pyarrow", "data").input_stream(path, compression="detect") as file:
+        with _stream(path) as file:
             quotes = sum(block.count(b'"') for block in iter(lambda: file.read(1 << 20), b""))
         if quotes % 2:
             raise ValueError(f"{path!r} is malformed: a quote that is opened is never closed, up to the last line.")
@@ -171,25 +170,30 @@ def convert_options(csv: CsvFormat, types: dict[str, Any], include: Sequence[str
     )
 
 
-def _source(path: str) -> Any:
-    """Return the path, or the bytes of standard input."""
-    return sys.stdin.buffer.read() if path == "-" else path
-
-
 def _peek(source: Any, path: str) -> bytes:
     """Return how the file begins; an empty one is refused."""
+    try:
+        with _stream(source) as file:
+            head = bytes(file.read(65536))
+    except OSError as error:
+        raise OSError(f"{path!r} could not be read: {error}") from None
+    check_not_empty(head, path)
+    return head
+
+
+def _stream(source: Any) -> Any:
     arrow = require("pyarrow", "data")
-    if isinstance(source, bytes):
-        head = source[:65536]
-    else:
-        try:
-            with arrow.input_stream(source, compression="detect") as file:
-                head = file.read(65536)
-        except OSError as error:
-            raise OSError(f"{path!r} could not be read: {error}") from None
+    return arrow.BufferReader(source) if isinstance(source, bytes) else arrow.input_stream(source, compression="detect")
+
+
+def check_not_empty(head: bytes, path: str) -> None:
+    """Refuse a CSV file of which the beginning is blank."""
     if not head.strip():
-        raise ValueError(f"{path!r} is empty; a table has a header and one line per row.")
-    return bytes(head)
+        raise ValueError(_empty(path))
+
+
+def _empty(path: str) -> str:
+    return f"{path!r} is empty; a table has a header and one line per row."
 
 
 def csv_problem(error: Exception, path: str, head: bytes, separator: str, encoding: str) -> str:
@@ -200,16 +204,16 @@ def csv_problem(error: Exception, path: str, head: bytes, separator: str, encodi
     found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", words)
     if found:
         row, expected, got = found.groups()
-        hint = other_separator(head, separator, encoding)
+        hint = _other_separator(head, separator, encoding)
         return f"{path!r} is malformed: line {row} has {got} fields where the header has {expected}{hint}."
     if "Empty CSV" in words:
-        return f"{path!r} is empty; a table has a header and one line per row."
-    return f"{path!r} could not be read as CSV: {words.splitlines()[0].rstrip('.')}."
+        return _empty(path)
+    return f"{path!r} could not be read as CSV: {first_line(error)}."
 
 
-def other_separator(head: bytes, separator: str, encoding: str) -> str:
+def _other_separator(head: bytes, separator: str, encoding: str) -> str:
     """Return a hint at the separator that the header seems to use, where it is another one."""
-    header = head.decode(encoding, "replace").splitlines()[0]
+    header = [*head.decode(encoding, "replace").splitlines(), ""][0]
     counts = {mark: header.count(mark) for mark in _SEPARATORS if mark != separator}
     likely = max(counts, key=lambda mark: counts[mark])
     if counts[likely] > header.count(separator):
@@ -217,22 +221,35 @@ def other_separator(head: bytes, separator: str, encoding: str) -> str:
     return ""
 
 
-def _check_separator(table: Any, path: str, csv: CsvFormat) -> None:
+def check_separator(names: Sequence[str], path: str, csv: CsvFormat) -> None:
     """Refuse a table of one column whose name holds another separator."""
-    if table.num_columns == 1:
-        hint = other_separator(table.column_names[0].encode(), csv.separator_for(path), "utf-8")
-        if hint:
-            raise ValueError(f"{path!r} has a single column, {shown(table.column_names[0])}{hint}.")
+    if len(names) == 1 and (hint := _other_separator(names[0].encode(), csv.separator_for(path), "utf-8")):
+        raise ValueError(f"{path!r} has a single column, {shown(names[0])}{hint}.")
+
+
+def reading_parquet(path: str) -> AbstractContextManager[None]:
+    """Say that a Parquet file could not be read, where it cannot."""
+    return reading(path, "Parquet", (require("pyarrow", "data").ArrowException, OSError))
 
 
 def _read_parquet(path: str) -> Any:
-    arrow, parquet = require("pyarrow", "data"), require("pyarrow.parquet", "data")
+    with reading_parquet(path), require("pyarrow.parquet", "data").ParquetFile(path) as file:
+        check_names(file.schema_arrow.names, path)
+        return file.read()
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Return the first few names, and how many more there are."""
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+@contextmanager
+def reading(path: str, kind: str, errors: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
+    """Say that a file could not be read as what it is meant to be, where one of the errors comes up."""
     try:
-        with parquet.ParquetFile(path) as file:
-            check_names(file.schema_arrow.names, path)
-            return file.read()
-    except (arrow.ArrowInvalid, arrow.ArrowException, OSError) as error:
-        raise ValueError(f"{path!r} could not be read as Parquet: {first_line(error)}.") from None
+        yield
+    except errors as error:  # a damaged file can make a reader raise anything
+        raise ValueError(f"{path!r} could not be read as {kind}: {first_line(error)}.") from None
 
 
 def first_line(error: Exception) -> str:
@@ -243,11 +260,8 @@ def first_line(error: Exception) -> str:
 
 def _read_npz(path: str) -> Any:
     arrow = require("pyarrow", "data")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except Exception as error:  # numpy and zipfile raise whatever a damaged file makes them raise
-        raise ValueError(f"{path!r} could not be read as npz: {first_line(error)}.") from None
+    with reading(path, "npz"), np.load(path, allow_pickle=False) as file:
+        arrays = dict(file)
     X = arrays.pop("X", None)
     if X is None or X.ndim != 2 or X.dtype.kind not in "fiub":
         came = "none" if X is None else f"shape {X.shape} and dtype {X.dtype}"

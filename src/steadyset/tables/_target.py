@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from steadyset._base.optional import require
 from steadyset._base.validation import shown
 from steadyset.tables._columns import as_text
+from steadyset.tables._read import first_line
 
 
 @dataclass(frozen=True)
@@ -88,22 +89,20 @@ def target_labels(table: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.
     """
     arrow, compute = require("pyarrow", "data"), require("pyarrow.compute", "data")
     column = table[target.name]
-    known = ~column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-    kinds = {"text": arrow.string(), "integer": arrow.int64(), "boolean": arrow.bool_()}
+    missing = column.is_null(nan_is_null=True)
+    kinds = {"integer": arrow.int64(), "boolean": arrow.bool_()}
     fill: Any = {"text": "", "integer": 0, "boolean": False}[target.kind]
+    text = target.kind == "text"
     try:
-        if target.kind == "text":
-            cast = as_text(column)
-        else:
-            cast = compute.if_else(column.is_null(nan_is_null=True), None, column).cast(kinds[target.kind])
+        cast = as_text(column) if text else compute.if_else(missing, None, column).cast(kinds[target.kind])
     except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
         raise ValueError(
             f"target {target.name!r} must hold labels of the kind {target.kind}; got {column.type}: "
-            f"{str(error).splitlines()[0].rstrip('.')}."
+            f"{first_line(error)}."
         ) from None
     values = compute.fill_null(cast, fill)
-    labels = np.array(values.to_pylist()) if target.kind == "text" else values.to_numpy(zero_copy_only=False)
-    return labels, known
+    labels = np.array(values.to_pylist()) if text else values.to_numpy(zero_copy_only=False)
+    return labels, ~missing.to_numpy(zero_copy_only=False)
 
 
 def require_all_known(known: NDArray[np.bool_], target: Target) -> None:

@@ -1,5 +1,6 @@
 """Trees from a file, checked before they are followed: a child that is not there would lead outside the array."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,27 +14,25 @@ def check(ensemble: Any) -> None:
             _check_part(part)
 
 
-def _parts(thing: Any, depth: int) -> Any:
+def _parts(thing: Any, depth: int) -> Iterator[Any]:
     """Yield whatever a fitted estimator is made of, as deep as ensembles of pipelines go."""
     if thing is None or depth > 8:
         return
     yield thing
+    inner: Iterable[Any]
     if isinstance(thing, np.ndarray):
-        inner = list(thing.flat) if thing.dtype == object else []
+        inner = thing.flat if thing.dtype == object else ()
     elif isinstance(thing, dict):
-        inner = list(thing.values())
+        inner = thing.values()
     elif isinstance(thing, list | tuple):
-        inner = list(thing)
+        inner = thing
     elif type(thing).__module__.startswith(("sklearn.", "steadyset.")):
-        inner = list(getattr(thing, "__dict__", {}).values())
+        inner = getattr(thing, "__dict__", {}).values()
     else:
         return
     for part in inner:
-        if (
-            isinstance(part, list | tuple | dict | np.ndarray)
-            or hasattr(part, "__dict__")
-            or hasattr(part, "node_count")
-        ):
+        holds = isinstance(part, list | tuple | dict | np.ndarray)
+        if holds or hasattr(part, "__dict__") or hasattr(part, "node_count"):
             yield from _parts(part, depth + 1)
 
 
@@ -43,17 +42,15 @@ def _check_part(part: Any) -> None:
         _check_width(part)
     if kind == "Tree":
         inside = part.children_left >= 0
-        _check_children(part.children_left, inside, part.node_count)
-        _check_children(part.children_right, inside, part.node_count)
-        _check_features(part.feature[inside], part.n_features)
+        _check_children((part.children_left, part.children_right), inside, part.node_count)
+        features = part.feature[inside]
+        _require(bool(((features >= 0) & (features < part.n_features)).all()))
     elif kind == "TreePredictor":
         nodes = part.nodes
         inside = nodes["is_leaf"] == 0
-        _check_children(nodes["left"].astype(np.int64), inside, len(nodes))
-        _check_children(nodes["right"].astype(np.int64), inside, len(nodes))
+        _check_children((nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)), inside, len(nodes))
         categorical = inside & (nodes["is_categorical"] != 0)
-        sets = len(part.raw_left_cat_bitsets)
-        _require(bool((nodes["bitset_idx"][categorical] < sets).all()))
+        _require(bool((nodes["bitset_idx"][categorical] < len(part.raw_left_cat_bitsets)).all()))
 
 
 def _check_width(estimator: Any) -> None:
@@ -69,14 +66,11 @@ def _check_width(estimator: Any) -> None:
         _require(all(getattr(tree, "n_features_in_", width) == width for tree in inner))
 
 
-def _check_children(children: NDArray[Any], inside: NDArray[np.bool_], n_nodes: int) -> None:
+def _check_children(sides: tuple[NDArray[Any], NDArray[Any]], inside: NDArray[np.bool_], n_nodes: int) -> None:
     places = np.arange(n_nodes)[inside]
-    _require(len(children) == n_nodes and n_nodes > 0)
-    _require(bool(((children[inside] > places) & (children[inside] < n_nodes)).all()))
-
-
-def _check_features(features: NDArray[Any], n_features: int) -> None:
-    _require(bool(((features >= 0) & (features < n_features)).all()))
+    for children in sides:
+        _require(len(children) == n_nodes and n_nodes > 0)
+        _require(bool(((children[inside] > places) & (children[inside] < n_nodes)).all()))
 
 
 def _require(holds: bool) -> None:

@@ -1,6 +1,7 @@
 """Writing label sets block by block: CSV, Parquet or npy."""
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from steadyset._base import whole_files
 from steadyset._base.optional import require
-from steadyset.tables._read import file_format
+from steadyset.tables._read import ENDINGS
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,11 @@ class SetOutput:
     path: str  # - is standard output
     form: str  # labels (joined, in one column), columns (one per label) or both
     joiner: str  # what joins the labels of a set
+
+    def __post_init__(self) -> None:
+        if self.form not in ("labels", "columns", "both"):
+            raise ValueError(f"form must be labels, columns or both; got {self.form!r}.")
+        output_format(self.path)  # another ending is refused
 
     @property
     def kind(self) -> str:
@@ -123,11 +129,8 @@ def output_format(path: str) -> str:
     """Return csv, parquet or npy; other names are refused."""
     if path != "-" and whole_files.is_special(Path(path)):
         return "csv"
-    name = path.lower()
-    kind = (
-        file_format(path) if name.endswith((".csv", ".tsv", ".txt", ".parquet", ".pq", ".npy")) or path == "-" else ""
-    )
-    if not kind:
+    kind = "csv" if path == "-" else ENDINGS.get(os.path.splitext(path)[1].lower(), "npz")
+    if kind == "npz":
         raise ValueError(f"the name of the output must end in .csv, .parquet or .npy; got {path!r}.")
     return kind
 
@@ -143,31 +146,17 @@ def _closing(writer: Any) -> Iterator[Any]:
     writer.close()
 
 
-class _Unclosed:
+class _Unclosed(io.RawIOBase):
     """Standard output, which stays open."""
-
-    closed = False
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
-    def write(self, data: Any) -> int:
-        return int(self._stream.write(data))
-
-    def flush(self) -> None:
-        self._stream.flush()
-
-    def close(self) -> None:
-        self._stream.flush()
-
-    def readable(self) -> bool:
-        return False
-
     def writable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:
-        return False
+    def write(self, data: Any) -> int:
+        return int(self._stream.write(data))
 
 
 def _joined(mask: NDArray[np.bool_], labels: Sequence[str], joiner: str) -> Any:
@@ -199,8 +188,7 @@ def _distinct(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[Any
 def as_table(columns: dict[str, Any], path: str) -> Any:
     """Return the columns as a table that the output's format can hold; CSV has no dictionaries."""
     arrow = require("pyarrow", "data")
-    plain = path == "-" or output_format(os.fspath(path)) == "csv"
-    kinds = arrow.types
+    plain = output_format(path) == "csv"
     return arrow.table(
-        {name: v.cast(arrow.string()) if plain and kinds.is_dictionary(v.type) else v for name, v in columns.items()}
+        {n: v.cast(arrow.string()) if plain and arrow.types.is_dictionary(v.type) else v for n, v in columns.items()}
     )
