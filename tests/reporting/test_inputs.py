@@ -96,7 +96,7 @@ def test_adopted_bags_are_audited_and_never_certified():
     forest = RandomForestClassifier(30, random_state=0).fit(X, y)
     made = ss.report(ss.StableClassifier.from_fitted(forest), X, y)
     assert made.numbers["guarantee"].startswith("No guarantee: bags must be drawn by steadyset.draw_bags")
-    assert made.numbers["certificates"].startswith("No certificates: the bags were adopted")
+    assert made.numbers["certificates"].startswith("No certificates: bag_predictions must have bags drawn by")
     assert "never certified" in body(made.html)
 
 
@@ -107,6 +107,10 @@ def test_other_rules_are_reported_as_they_are(rule):
     assert made.numbers["audit"]["max_instability"] == audit.max_instability
     assert "The rule in use has no slider" in body(made.html)
     assert sum(line["in_use"] for line in made.numbers["rules"]) == 1
+    if rule is ss.argmax_set:
+        assert made.numbers["certificates"].endswith("rule objects; got argmax_set.")
+    else:
+        assert made.numbers["certificates"]["median"] == np.median(ss.certify(FOUND, rule).bound)
 
 
 def test_frames_with_missing_values_and_images_of_any_layout():
@@ -197,7 +201,7 @@ def test_bad_input_is_refused_with_a_sentence(arguments, words):
         ({"max_points": 0}, "max_points must be a whole number"),
         ({"title": 3}, "title must be a string; got 3."),
         ({"output": 3}, "output must be a path; got 3."),
-        ({"output": "/no/such/folder/x.html"}, "output must be in a folder that exists"),
+        ({"output": "/no/such/folder/x.html"}, "'/no/such/folder/x.html': No such file or directory."),
         ({"output": "/"}, "output must be a file; got the folder '/'."),
     ],
 )

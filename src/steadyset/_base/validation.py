@@ -214,6 +214,17 @@ def seed(value: Any, name: str = "seed") -> int:
     return whole(value, name, "a whole number that is at least 0", 0)
 
 
+def random_seed(random_state: Any) -> int:
+    """Return a seed from what scikit-learn takes as random_state."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    return seed(random_state, "random_state")
+
+
 def top_k(value: Any, n_labels: int | None = None) -> int:
     """Return k as an int between 1 and the number of labels."""
     if n_labels is None:

@@ -1,7 +1,7 @@
 """After training: what a left-out row changes, measured from the bags that were drawn, and what is proved of it."""
 
 from steadyset.audit._certificates import Certificates, anytime_alpha, certify
-from steadyset.audit._left_out import LeftOut, drawn_rows, fresh_seed
+from steadyset.audit._left_out import LeftOut, drawn_rows
 from steadyset.audit._refits import audit_models
 from steadyset.audit._reuse import audit_bags, audit_groups
 from steadyset.audit._stability_audit import StabilityAudit
@@ -18,7 +18,6 @@ __all__ = [
     "audit_models",
     "certify",
     "drawn_rows",
-    "fresh_seed",
     "survival",
     "tail_stability",
 ]

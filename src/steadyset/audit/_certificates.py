@@ -10,7 +10,7 @@ from steadyset._base import cpu, validation
 from steadyset.audit import _theorem_4, _theorem_6
 from steadyset.bags import BagPredictions, checked_predictions
 from steadyset.guarantees import row_influence
-from steadyset.selection import Rule
+from steadyset.selection import Rule, rule_name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,15 +236,15 @@ def certify(bag_predictions: BagPredictions, rule: Rule, alpha: float = 0.05) ->
     level = validation.level(alpha, "alpha")
     predictions = _checked(bag_predictions)
     if not isinstance(rule, Rule):
-        raise TypeError(f"rule must be one of steadyset's rule objects; got {validation.shown(rule)}.")
+        raise TypeError(f"rule must be one of steadyset's rule objects; got {rule_name(rule)}.")
     bags, n_bags = predictions.bags, predictions.n_bags
     mean = predictions.mean()
     radius = np.asarray(rule.stability_radius(mean), np.float64)
     influence = row_influence(
         n_samples=bags.n_samples, bag_size=bags.bag_size or 0, resampling=bags.resampling or "subbagging"
     )
-    seen = _theorem_4.look(predictions, radius, influence)
-    per_point, at_once = (seen.bounds(share) for share in (level, level / max(predictions.n_points, 1)))
+    pairs, levels = _theorem_4.compared_pairs(predictions), (level, level / max(predictions.n_points, 1))
+    per_point, at_once = (_theorem_4.bounds(predictions, pairs, radius, influence, share) for share in levels)
     unsafe = poisoning = None
     if bags.coupling == "hash":
         off = validation.SUM_SLACK[predictions.proba.dtype.itemsize * 8]

@@ -34,10 +34,3 @@ def drawn_rows(left_out: Any, n: int, seed: int) -> LeftOut:
         values, times = np.unique(rows, return_counts=True)
         raise ValueError(f"left_out must name each row once; got row {values[np.argmax(times)]} more than once.")
     return LeftOut(rows, False)
-
-
-def fresh_seed(random_state: Any) -> int:
-    """Return the seed of an audit: the one given, or a new one."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    return validation.seed(random_state, "random_state")

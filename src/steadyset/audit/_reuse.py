@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from steadyset._base import cpu, validation
 from steadyset.audit import _kernel, _taken_bags
 from steadyset.audit._decision import Decision, decision
-from steadyset.audit._left_out import drawn_rows, fresh_seed
+from steadyset.audit._left_out import drawn_rows
 from steadyset.audit._models import ReferenceModel
 from steadyset.audit._stability_audit import StabilityAudit
 from steadyset.audit._taken_bags import TakenBags
@@ -90,7 +90,7 @@ def audit_bags(
     """
     predictions = _checked(bag_predictions)
     validation.choice(averaging, "averaging", ("all", "equal"))
-    seed = fresh_seed(random_state)
+    seed = validation.random_seed(random_state)
     asked = drawn_rows(left_out, predictions.bags.n_samples, seed)
     rows = asked.rows
     how = decision(rule, seed)
@@ -159,7 +159,7 @@ def audit_groups(
             f"groups must be an integer or a string for each of the {predictions.bags.n_samples} rows; "
             f"got {validation.shown(groups)}."
         )
-    seed = fresh_seed(random_state)
+    seed = validation.random_seed(random_state)
     how = decision(rule, seed)
     names, codes = np.unique(labels, return_inverse=True)
     taken = _taken_bags.without_groups(predictions.bags, codes, len(names))

@@ -21,45 +21,35 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the theorem is worked out from; arrays are over points."""
+class Pairs:
+    """Mean and variance, at each point, of half the squared distances of pairs of bags."""
 
-    radius: NDArray[np.float64]
-    mean: NDArray[np.float64]  # of half the squared distances of pairs of bags
+    mean: NDArray[np.float64]
     variance: NDArray[np.float64]
-    n_bags: int
-    n_samples: int
-    influence: float
-    largest_spread: float
-
-    def bounds(self, alpha: float) -> Bounds:
-        """Return the bounds at level alpha.
-
-        sigma^2 <= s2 by Maurer and Pontil's empirical Bernstein bound at alpha/2, over k pairs in [0, 1];
-        ||p_B - p_inf|| <= r = sqrt(s2/B) + sqrt(ln(2/alpha)/B) by McDiarmid at alpha/2, as one vote moves the mean by
-        at most sqrt(2)/B. Then a row can conflict only if ||p_inf - p_inf^i|| >= rho - r, by Lemma 1 a share
-        K s2/(rho - r)^2.
-        """
-        n_bags = self.n_bags
-        k, log = n_bags // 2, math.log(4 / alpha)
-        s2 = np.minimum(self.mean + np.sqrt(2 * self.variance * log / k) + 7 * log / (3 * (k - 1)), self.largest_spread)
-        r = np.sqrt(s2 / n_bags) + math.sqrt(math.log(2 / alpha) / n_bags)
-        room = self.radius * (1 - 1e-12) - r
-        with np.errstate(divide="ignore", over="ignore"):
-            share = np.where(room > 0, self.influence * s2 / np.maximum(room, 1e-300) ** 2, np.inf)
-        # A share of rows is a whole number of them.
-        bound = np.minimum(np.floor(np.minimum(share, 1) * self.n_samples * (1 + 1e-12)) / self.n_samples, 1.0)
-        return Bounds(s2, r, bound)
 
 
-def look(predictions: BagPredictions, radius: NDArray[np.float64], influence: float) -> Seen:
-    """Return what the bags show at each point, whose radius is given, for the constant K of Lemma 1."""
-    mean, variance = _pairs(predictions)
-    largest = 1 - 1 / predictions.n_classes
-    return Seen(radius, mean, variance, predictions.n_bags, predictions.bags.n_samples, influence, largest)
+def bounds(
+    predictions: BagPredictions, pairs: Pairs, radius: NDArray[np.float64], influence: float, alpha: float
+) -> Bounds:
+    """Return the bounds at level alpha; `influence` is the constant K of Lemma 1.
+
+    sigma^2 <= s2 by Maurer and Pontil's empirical Bernstein bound at alpha/2, over k pairs in [0, 1];
+    ||p_B - p_inf|| <= r = sqrt(s2/B) + sqrt(ln(2/alpha)/B) by McDiarmid at alpha/2, as one vote moves the mean by
+    at most sqrt(2)/B. Then a row can conflict only if ||p_inf - p_inf^i|| >= rho - r, by Lemma 1 a share
+    K s2/(rho - r)^2.
+    """
+    n, n_bags = predictions.bags.n_samples, predictions.n_bags
+    k, log, largest = n_bags // 2, math.log(4 / alpha), 1 - 1 / predictions.n_classes
+    s2 = np.minimum(pairs.mean + np.sqrt(2 * pairs.variance * log / k) + 7 * log / (3 * (k - 1)), largest)
+    r = np.sqrt(s2 / n_bags) + math.sqrt(math.log(2 / alpha) / n_bags)
+    room = radius * (1 - 1e-12) - r
+    with np.errstate(divide="ignore", over="ignore"):
+        share = np.where(room > 0, influence * s2 / np.maximum(room, 1e-300) ** 2, np.inf)
+    # A share of rows is a whole number of them.
+    return Bounds(s2, r, np.minimum(np.floor(np.minimum(share, 1) * n * (1 + 1e-12)) / n, 1.0))
 
 
-def _pairs(predictions: BagPredictions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def compared_pairs(predictions: BagPredictions) -> Pairs:
     """Return mean and unbiased variance over b of h_b = ||V_{2b-1} - V_{2b}||^2 / 2, whose expectation is sigma^2."""
     k = predictions.n_bags // 2
     mean, variance = np.empty(predictions.n_points), np.empty(predictions.n_points)
@@ -69,4 +59,4 @@ def _pairs(predictions: BagPredictions) -> tuple[NDArray[np.float64], NDArray[np
         h = ((votes[0::2].astype(np.float64) - votes[1::2]) ** 2).sum(axis=2) / 2
         mean[start : start + step] = h.mean(axis=0)
         variance[start : start + step] = h.var(axis=0, ddof=1)
-    return mean, variance
+    return Pairs(mean, variance)

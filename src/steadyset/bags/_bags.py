@@ -184,10 +184,8 @@ class Bags:
             return self._take(wanted)
         if self.seed is None or len(self.parts) != 1 or self.parts[0].first != 0:
             raise ValueError("with_bags can draw more bags only where all come from one seed, from bag 0 on.")
-        ids = None if self.sample_ids is None else self.sample_ids
-        more = _draw(
-            self.n_samples, Part(self.seed, self.n_bags, wanted - self.n_bags), self.bag_size or 0, self.resampling, ids
-        )
+        part = Part(self.seed, self.n_bags, wanted - self.n_bags)
+        more = _draw(self.n_samples, part, self.bag_size or 0, self.resampling, self.sample_ids)
         together = concatenate([self, more])
         return replace(together, parts=(Part(self.seed, 0, wanted),))
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from steadyset._base import validation
 from steadyset.bags import Bags, draw_bags
-from steadyset.ensemble import _checkpoint, _fit_inputs, _tasks
+from steadyset.ensemble import _checkpoint, _tasks
 from steadyset.ensemble._fit_inputs import FitInputs
 
 
@@ -42,7 +43,7 @@ def bag_fit(model: Any, data: FitInputs, seed: int | None = None) -> BagFit:
     With neither, it is the seed that the checkpoint keeps.
     """
     if seed is None:
-        seed = _fit_inputs.seed_from(model.random_state)
+        seed = validation.random_seed(model.random_state)
         if model.random_state is None and model.checkpoint is not None:
             seed = _checkpoint.kept_seed(model.checkpoint, _fingerprint(model._learner(), data, None), seed)
     return BagFit(model, data, seed)

@@ -113,17 +113,6 @@ def _takes_weights(learner: Any) -> bool:
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
 
 
-def seed_from(random_state: Any) -> int:
-    """Return a seed from what scikit-learn takes as random_state."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    return validation.seed(random_state, "random_state")
-
-
 def groups_to_keep(model: Any, data: FitInputs, n_bags: int) -> list[Any]:
     """Return the groups that a fit to this many bags starts from: none, unless it is a warm start of the same fit."""
     if not model.warm_start or not hasattr(model, "groups_"):

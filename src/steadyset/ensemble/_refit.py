@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from steadyset._base import validation
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import num_samples
-from steadyset.audit import StabilityAudit, audit_models, drawn_rows, fresh_seed
+from steadyset.audit import StabilityAudit, audit_models, drawn_rows
 from steadyset.bags import Bags, sum_bags
 from steadyset.ensemble import _checkpoint, _fit_inputs
 from steadyset.ensemble._callbacks import bag_bar
@@ -85,7 +85,7 @@ def audit_refit(
     >>> audit.n_units, audit.max_instability < 1
     (20, True)
     """
-    seed = fresh_seed(random_state)
+    seed = validation.random_seed(random_state)
     validation.rule(rule)
     rows = as_rows(X)
     n = num_samples(rows)

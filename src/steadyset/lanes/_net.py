@@ -212,8 +212,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like
-            Points of the shape that the network was trained on.
+        X : as in `predict_proba`
 
         Returns
         -------
@@ -228,8 +227,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like
-            Points of the shape that the network was trained on.
+        X : as in `predict_proba`
 
         Returns
         -------

@@ -147,15 +147,10 @@ def _certify(predictions: BagPredictions, rule: Any, alpha: float) -> tuple[Cert
     if wanted < n:
         points = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, wanted, replace=False))
         predictions = BagPredictions(predictions.proba[:, points], predictions.bags, predictions.classes)
-    if predictions.bags.resampling is None:
-        return "No certificates: the bags were adopted, and how they were drawn is not known.", points
-    if predictions.n_bags < 4:
-        return f"No certificates: they need at least 4 bags, and there are {predictions.n_bags}.", points
-    if not isinstance(rule, Rule) or not (
-        rule.has_radius or rule.compatible_epsilon(predictions.n_classes) is not None
-    ):
-        return f"No certificates: the rule {rule_name(rule)} has no stability radius.", points
-    return certify(predictions, rule, alpha), points
+    try:
+        return certify(predictions, rule, alpha), points
+    except (TypeError, ValueError) as error:
+        return f"No certificates: {error}", points
 
 
 def conflict_numbers(audit: StabilityAudit, epsilon: float | None = None) -> dict[str, Any]:

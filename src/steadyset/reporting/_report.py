@@ -140,10 +140,5 @@ def checked_path(path: Any, name: str = "path") -> Path:
     """Return where a file can be written, or say why it cannot."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} must be a path; got {validation.shown(path)}.")
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"{name} must be a file; got the folder {str(target)!r}.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{name} must be in a folder that exists; got {str(target)!r}.")
-    whole_files.check_output(target, name=name)
-    return target
+    whole_files.check_output(path, name=name)
+    return Path(path)

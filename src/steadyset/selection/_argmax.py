@@ -58,7 +58,6 @@ class Argmax(Rule):
     """
 
     _title, _kernel_id = "argmax", RuleId.ARGMAX
-    has_radius = True
     lone_margin = path_epsilon = 0.0  # any lead leaves a label alone; the epsilon-path starts here
 
     def __call__(self, proba: Any) -> Any:

@@ -60,10 +60,6 @@ class FixedMargin(EpsilonRule):
     epsilon : float, default 0.05
         At least 0.
 
-    Notes
-    -----
-    Theory: :doc:`/theory/selection`.
-
     Examples
     --------
     >>> import steadyset as ss

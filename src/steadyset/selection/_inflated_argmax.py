@@ -91,10 +91,6 @@ class InflatedArgmax(EpsilonRule):
     epsilon : float, default 0.05
         At least 0.
 
-    Notes
-    -----
-    Theory: :doc:`/theory/selection`.
-
     Examples
     --------
     >>> import steadyset as ss

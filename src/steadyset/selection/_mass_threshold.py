@@ -55,10 +55,6 @@ class MassThreshold(Rule):
     ----------
     tau : float, default 0.8
 
-    Notes
-    -----
-    Theory: :doc:`/theory/selection`.
-
     Examples
     --------
     >>> import steadyset as ss

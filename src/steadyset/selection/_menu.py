@@ -9,17 +9,6 @@ from steadyset.selection._rule import Rule
 from steadyset.selection._svbop import SVBOP
 from steadyset.selection._top_k import TopK
 
-#: Every rule by the name of its function, as the command line knows it.
-RULES_BY_NAME: dict[str, type[Rule]] = {
-    "argmax": Argmax,
-    "inflated_argmax": InflatedArgmax,
-    "fixed_margin": FixedMargin,
-    "top_k": TopK,
-    "mass_threshold": MassThreshold,
-    "ndc": NDC,
-    "svbop": SVBOP,
-}
-
 
 def rules_side_by_side(epsilon: float) -> tuple[Rule, ...]:
     """Return the rules that tables compare, the paper's seven and the fixed margin, at one epsilon."""
@@ -33,3 +22,7 @@ def rules_side_by_side(epsilon: float) -> tuple[Rule, ...]:
         SVBOP("u65"),
         SVBOP("u80"),
     )
+
+
+#: Every rule by the name of its function, as the command line knows it.
+RULES_BY_NAME = {rule.kernel.rule.name.lower(): type(rule) for rule in rules_side_by_side(0.05) if rule.kernel}

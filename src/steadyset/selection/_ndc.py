@@ -59,10 +59,6 @@ class NDC(Rule):
     ----------
     beta : float, default 1.0
 
-    Notes
-    -----
-    Theory: :doc:`/theory/selection`.
-
     Examples
     --------
     >>> import steadyset as ss

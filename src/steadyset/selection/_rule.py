@@ -71,11 +71,6 @@ class Rule(ABC):
         return hasattr(self, "epsilon")
 
     @property
-    def has_radius(self) -> bool:
-        """Whether the stability radius of a row says more than a compatible epsilon, as the argmax's does."""
-        return False
-
-    @property
     def kernel(self) -> KernelArguments | None:
         """What the native kernels take for this rule; None for a rule that they do not know."""
         return None if self._kernel_id is None else KernelArguments(self._kernel_id, *self._kernel_parameters())

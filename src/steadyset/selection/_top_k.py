@@ -54,10 +54,6 @@ class TopK(Rule):
     ----------
     k : int, default 2
 
-    Notes
-    -----
-    Theory: :doc:`/theory/selection`.
-
     Examples
     --------
     >>> import steadyset as ss
