@@ -83,15 +83,12 @@ def _count(text: str) -> int:
 
 
 def _write_points(found: "StabilityAudit", rows: NDArray[np.intp], output: str) -> None:
-    from steadyset._base.optional import require
     from steadyset.tables import as_table, open_writer
-
-    arrow = require("pyarrow", "data")
 
     with open_writer(output) as writer:
         frame = found.to_frame("points")
         frame.insert(0, "row", rows + 1)
-        writer.write(as_table({name: arrow.array(frame[name]) for name in frame.columns}, output))
+        writer.write(as_table(dict(frame.items()), output))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import numpy as np
 import typer
 
 from steadyset._base import validation
-from steadyset._base.optional import require
 from steadyset.cli import _options
 from steadyset.cli._answers import echo_json
 from steadyset.cli._errors import note, sentences
@@ -86,16 +85,15 @@ def _probabilities(read: "Read", quiet: bool) -> Any:
 def _table(read: "Read", proba: Any, mask: Any, sets: "SetOutput", ids: str | None) -> Any:
     from steadyset.tables import as_table
 
-    arrow = require("pyarrow", "data")
     carried = ids or read.model.id_column
     columns: dict[str, Any] = {}
     if carried is not None and carried in read.table.column_names:
         columns[carried] = read.table[carried]
     clf = read.model.classifier
     labels = _label_texts(clf)
-    columns["label"] = arrow.array(clf.classes_[np.argmax(proba, axis=1)].tolist())
+    columns["label"] = clf.classes_[np.argmax(proba, axis=1)].tolist()
     columns |= sets.columns(mask, labels)
-    columns |= {f"proba_{label}": arrow.array(np.ascontiguousarray(proba[:, j])) for j, label in enumerate(labels)}
+    columns |= {f"proba_{label}": proba[:, j] for j, label in enumerate(labels)}
     return as_table(columns, sets.path)
 
 

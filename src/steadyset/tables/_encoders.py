@@ -102,7 +102,7 @@ def with_encoders(estimator: Any, columns: Sequence[Column]) -> Any:
     """
     categories = [j for j, column in enumerate(columns) if column.kind == "category"]
     numbers = [j for j, column in enumerate(columns) if column.kind != "category"]
-    native = _takes_categories(estimator)
+    native = type(estimator).__name__ == "HistGradientBoostingClassifier"  # it takes categories
     if native and categories:
         estimator = estimator.set_params(categorical_features=list(range(len(categories))))
     parts = [
@@ -111,10 +111,6 @@ def with_encoders(estimator: Any, columns: Sequence[Column]) -> Any:
     ]
     encoder = ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
     return Pipeline([("table", TableNumbers()), ("columns", encoder), ("classifier", estimator)])
-
-
-def _takes_categories(estimator: Any) -> bool:
-    return type(estimator).__name__ == "HistGradientBoostingClassifier"
 
 
 def _ordinal() -> Any:

@@ -45,13 +45,12 @@ class SetOutput:
 
     def columns(self, mask: NDArray[np.bool_], labels: Sequence[str]) -> dict[str, Any]:
         """Return the columns that say which labels are in the sets: `set` and `size`, `in_...`, or both."""
-        arrow = require("pyarrow", "data")
         columns: dict[str, Any] = {}
         if self.form != "columns":
             columns["set"] = _joined(mask, labels, self.joiner)
-            columns["size"] = arrow.array(mask.sum(axis=1, dtype=np.int32))
+            columns["size"] = mask.sum(axis=1, dtype=np.int32)
         if self.form != "labels":
-            columns |= {f"in_{label}": arrow.array(np.ascontiguousarray(mask[:, j])) for j, label in enumerate(labels)}
+            columns |= {f"in_{label}": mask[:, j] for j, label in enumerate(labels)}
         return columns
 
 
@@ -188,7 +187,8 @@ def _distinct(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[Any
 def as_table(columns: dict[str, Any], path: str) -> Any:
     """Return the columns as a table that the output's format can hold; CSV has no dictionaries."""
     arrow = require("pyarrow", "data")
-    plain = output_format(path) == "csv"
-    return arrow.table(
-        {n: v.cast(arrow.string()) if plain and arrow.types.is_dictionary(v.type) else v for n, v in columns.items()}
-    )
+    table = arrow.table(columns)
+    if output_format(path) != "csv":
+        return table
+    is_dictionary = arrow.types.is_dictionary
+    return table.cast(arrow.schema([f.with_type(arrow.string()) if is_dictionary(f.type) else f for f in table.schema]))
