@@ -4,8 +4,7 @@ from steadyset.audit._certificates import Certificates, anytime_alpha, certify
 from steadyset.audit._left_out import LeftOut, drawn_rows
 from steadyset.audit._refits import audit_models
 from steadyset.audit._reuse import audit_bags, audit_groups
-from steadyset.audit._stability_audit import StabilityAudit
-from steadyset.audit._survival import survival
+from steadyset.audit._stability_audit import StabilityAudit, survival
 from steadyset.audit._tail_stability import tail_stability
 
 __all__ = [

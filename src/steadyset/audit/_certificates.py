@@ -96,8 +96,7 @@ class Certificates:
         ndarray of bool, shape (n_points,)
         """
         share = validation.delta(delta)
-        proved: NDArray[np.bool_] = (self.simultaneous_bound if simultaneous else self.bound) <= share
-        return proved
+        return np.asarray((self.simultaneous_bound if simultaneous else self.bound) <= share)
 
     def status(self, point: int) -> str:
         """Return in words what is proved at a point."""

@@ -104,7 +104,7 @@ def audit_bags(
     algorithm += "all bags." if averaging == "all" else "as many bags drawn from all."
     n_samples, epsilon = predictions.bags.n_samples, how.path_epsilon
     subject = Subject(algorithm, rule_name(rule), epsilon, n_samples, predictions.n_bags, rows, rows[:0], asked.sampled)
-    return _audit(predictions, how, taken, subject, prune, _jobs(n_jobs), progress or _unseen)
+    return _audit(predictions, how, taken, subject, prune, _jobs(n_jobs), progress or (lambda done, total: None))
 
 
 def audit_groups(
@@ -171,11 +171,7 @@ def audit_groups(
     subject = Subject(
         algorithm, rule_name(rule), epsilon, n_samples, predictions.n_bags, names, names[:0], unit="group"
     )
-    return _audit(predictions, how, taken, subject, prune, _jobs(n_jobs), progress or _unseen)
-
-
-def _unseen(done: int, total: int) -> None:
-    """Show no progress."""
+    return _audit(predictions, how, taken, subject, prune, _jobs(n_jobs), progress or (lambda done, total: None))
 
 
 def _audit(

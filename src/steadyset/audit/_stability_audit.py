@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from steadyset._base import optional, saved_folders, validation
 from steadyset.audit import _hypergeometric
-from steadyset.audit._survival import survival
 
 #: Levels at which the quantiles of the shift over the left-out rows are kept; the last is the largest shift.
 SHIFT_LEVELS = (0.5, 0.9, 0.99, 1.0)
@@ -392,8 +391,7 @@ class StabilityAudit:
     def pairs_per_point(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return how many of the chosen pairs belong to each point; `chosen` has an entry for each of `pair_units`."""
         running = np.concatenate([[0], np.cumsum(chosen)])
-        counts: NDArray[np.int64] = running[self.pair_starts[1:]] - running[self.pair_starts[:-1]]
-        return counts
+        return np.asarray(running[self.pair_starts[1:]] - running[self.pair_starts[:-1]])
 
     def _conflicting(self, epsilon: float | None) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return the point of each kept pair, and which pairs conflict at an epsilon, by default the rule's."""
@@ -415,3 +413,9 @@ class StabilityAudit:
             f"StabilityAudit(rule={self.rule}, n_points={self.n_points}, n_units={self.n_units}, "
             f"max_instability={self.max_instability:.4g})"
         )
+
+
+def survival(instability: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of points whose instability exceeds each threshold; 0 where there are no points."""
+    above = len(instability) - np.searchsorted(np.sort(instability), thresholds, side="right")
+    return np.asarray(above / max(len(instability), 1))

@@ -68,8 +68,7 @@ def unsafe_rows(
 def _within_radius(votes: NDArray[np.float64], c: float, n_bags: int, radius: NDArray[Any]) -> NDArray[np.bool_]:
     """Theorem 6: sqrt(c^2 - 2 c min_l s_l + ||s||^2) / B < rho(p), the distance to the farthest vertex c e_l."""
     square = c * c - 2 * c * votes.min(axis=1) + (votes * votes).sum(axis=1)
-    within: NDArray[np.bool_] = np.sqrt(np.maximum(square, 0)) / n_bags + _SLACK < radius
-    return within
+    return np.asarray(np.sqrt(np.maximum(square, 0)) / n_bags + _SLACK < radius)
 
 
 def _shares_a_label(

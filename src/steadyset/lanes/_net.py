@@ -204,8 +204,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         proba : ndarray of shape (n_points, n_classes)
         """
-        proba: NDArray[np.float64] = self._alone().predict_proba(X)[0]
-        return proba
+        return np.asarray(self._alone().predict_proba(X)[0])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable label of each point.
@@ -219,8 +218,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels : ndarray of shape (n_points,)
         """
         best = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[best]
-        return labels
+        return np.asarray(self.classes_[best])
 
     def scaled(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return what the network sees of X: scaled, images as (n, C, H, W). The module of `to_torch` takes this.

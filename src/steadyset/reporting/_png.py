@@ -33,8 +33,7 @@ def _eight_bits(values: NDArray[np.float64]) -> NDArray[np.uint8]:
         return finite.astype(np.uint8)  # bytes already
     if high - low == 0:
         return np.zeros(values.shape, np.uint8)
-    stretched: NDArray[np.uint8] = np.rint((finite - low) * (255 / (high - low))).astype(np.uint8)
-    return stretched
+    return np.asarray(np.rint((finite - low) * (255 / (high - low))).astype(np.uint8))
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

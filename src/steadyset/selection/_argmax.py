@@ -75,5 +75,4 @@ class Argmax(Rule):
         self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
     ) -> NDArray[np.bool_]:
         """Return where all c votes for one other label cannot overtake the label."""
-        stays: NDArray[np.bool_] = lead(sums, labels) >= c
-        return stays
+        return np.asarray(lead(sums, labels) >= c)

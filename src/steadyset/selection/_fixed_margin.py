@@ -76,5 +76,4 @@ class FixedMargin(EpsilonRule):
         self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
     ) -> NDArray[np.bool_]:
         """Return where all c votes for one other label cannot put the label outside the margin."""
-        stays: NDArray[np.bool_] = lead(sums, labels) > c - self.lone_margin * n_bags
-        return stays
+        return np.asarray(lead(sums, labels) > c - self.lone_margin * n_bags)

@@ -140,5 +140,4 @@ def lead(sums: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.floa
     at = np.arange(len(sums))
     others = sums.copy()
     others[at, labels] = -np.inf
-    ahead: NDArray[np.float64] = sums[at, labels] - others.max(axis=1)
-    return ahead
+    return np.asarray(sums[at, labels] - others.max(axis=1))

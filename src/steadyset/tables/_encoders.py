@@ -34,30 +34,11 @@ class TableNumbers(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any = None) -> "TableNumbers":
-        """Learn nothing.
-
-        Parameters
-        ----------
-        X : frame
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Learn nothing."""
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the numbers.
-
-        Parameters
-        ----------
-        X : frame of number, date and category columns
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-        """
+        """Return the number, date and category columns of a frame as numbers, (n_rows, n_columns)."""
         numbers = np.empty(X.shape)
         for j in range(X.shape[1]):
             numbers[:, j] = _column_numbers(X.iloc[:, j])

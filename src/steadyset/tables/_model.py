@@ -70,16 +70,7 @@ class TableModel:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def frame(self, table: Any) -> Any:
-        """Return the features of a table as the ensemble reads them; a column that is missing is named.
-
-        Parameters
-        ----------
-        table : pyarrow.Table
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """Return the features of a pyarrow Table as the ensemble reads them; a column that is missing is named."""
         missing = [column.name for column in self.columns if column.name not in table.column_names]
         if missing:
             raise ValueError(
@@ -88,16 +79,7 @@ class TableModel:
         return to_frame(table, self.columns)
 
     def extra_columns(self, table: Any) -> list[str]:
-        """Return the columns of a table that are neither features nor target nor names of rows.
-
-        Parameters
-        ----------
-        table : pyarrow.Table
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the columns of a table that are neither features nor target nor names of rows."""
         used = {column.name for column in self.columns} | {self.target.name, self.id_column}
         return [name for name in table.column_names if name not in used]
 

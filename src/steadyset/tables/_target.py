@@ -32,18 +32,7 @@ def require_column(names: Sequence[str], name: str, role: str) -> None:
 
 
 def choose_target(table: Any, name: str) -> Target:
-    """Decide of which kind the labels are; numbers that look like quantities are refused.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-    name : str
-        The column.
-
-    Returns
-    -------
-    Target
-    """
+    """Decide of which kind the labels in a column are; numbers that look like quantities are refused."""
     require_column(table.column_names, name, "target")
     arrow, compute = require("pyarrow", "data"), require("pyarrow.compute", "data")
     values = table[name].drop_null()
@@ -76,17 +65,7 @@ def choose_target(table: Any, name: str) -> Target:
 
 
 def target_labels(table: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the labels of every row, and which rows have one; the others hold a placeholder.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-    target : Target
-
-    Returns
-    -------
-    (labels, known) : ndarrays of shape (n_rows,)
-    """
+    """Return the labels of every row of a pyarrow Table, and which rows have one; the others hold a placeholder."""
     arrow, compute = require("pyarrow", "data"), require("pyarrow.compute", "data")
     column = table[target.name]
     missing = column.is_null(nan_is_null=True)
