@@ -51,10 +51,10 @@ def cores(count: int) -> Iterator[None]:
 
 def module(layers: Any, x: torch.Tensor, n_classes: int) -> torch.nn.Module:
     """A fresh network with PyTorch's own initial weights."""
-    from steadyset.lanes._architecture import plan
+    from steadyset.lanes._architecture import architecture
     from steadyset.lanes._torch import sequential
 
-    planned = plan(layers, tuple(x.shape[1:]), n_classes)
+    planned = architecture(layers, tuple(x.shape[1:]), n_classes)
     net = sequential(tuple(layers), planned.parameters, planned.network().initial(0)[0])
     for layer in net:
         if hasattr(layer, "reset_parameters"):
