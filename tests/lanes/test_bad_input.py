@@ -7,7 +7,7 @@ import pytest
 
 from steadyset import _native
 from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU
-from steadyset.lanes._settings import recipe
+from steadyset.lanes._settings import settings_of
 
 RNG = np.random.default_rng(0)
 FLAT, IMAGES = RNG.normal(size=(20, 6)), RNG.normal(size=(20, 8, 8))
@@ -142,7 +142,7 @@ def native_mistakes():
     network = _native.LanesNetwork.make(6, 1, 1, [("linear", 3, 0, 0, 0, 0.0)])
     x, y = FLAT.astype(np.float32), LABELS.astype(np.int32)
     weights = np.zeros((1, network.n_parameters), np.float32)
-    good = recipe(NetClassifier([Linear()], epochs=1), False)
+    good = settings_of(NetClassifier([Linear()], epochs=1), False).native()
 
     def predict(x=x, weights=weights, center=None, at=0):
         out = np.empty((1, 20, 3))
