@@ -63,6 +63,16 @@ def test_leave_one_out_warns_of_few_bags_and_refuses_none():
         everywhere.leave_one_out(3)
 
 
+def test_some_of_the_points():
+    made = make()
+    some = made.at_points([4, 1])
+    assert some == ss.BagPredictions(made.proba[:, [4, 1]], made.bags, made.classes)
+    assert np.array_equal(some.mean(), made.mean()[[4, 1]])
+    for points in ([], [6], [-1], [0.5]):
+        with pytest.raises(ValueError, match="points must be one or more row positions from 0 to 5"):
+            made.at_points(points)
+
+
 def test_concatenation():
     one, two = make(seed=1), make(seed=2)
     both = ss.BagPredictions.concatenate([one, two])

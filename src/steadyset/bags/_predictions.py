@@ -117,6 +117,23 @@ class BagPredictions:
             )
         return sum_bags(self.proba, free) / n_free
 
+    def at_points(self, points: Any) -> "BagPredictions":
+        """Return the predictions at some of the points.
+
+        Parameters
+        ----------
+        points : int array
+            Positions of the points, at least one.
+
+        Returns
+        -------
+        BagPredictions
+        """
+        places = validation.row_positions(points, self.n_points, "points")
+        some = BagPredictions.__new__(BagPredictions)
+        some._set(self.proba[:, places], self.bags, self.classes)
+        return some
+
     @staticmethod
     def concatenate(pieces: Sequence["BagPredictions"]) -> "BagPredictions":
         """Return the predictions of several sets of bags, of the same rows at the same points, as one.

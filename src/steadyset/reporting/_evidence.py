@@ -146,7 +146,7 @@ def _certify(predictions: BagPredictions, rule: Any, alpha: float) -> tuple[Cert
     points = np.arange(n)
     if wanted < n:
         points = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, wanted, replace=False))
-        predictions = BagPredictions(predictions.proba[:, points], predictions.bags, predictions.classes)
+        predictions = predictions.at_points(points)
     try:
         return certify(predictions, rule, alpha), points
     except (TypeError, ValueError) as error:

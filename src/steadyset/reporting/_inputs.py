@@ -77,7 +77,7 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         rows = None if rows is None else take(rows, positions)
         columns = None if columns is None else columns[positions]
     if isinstance(model, BagPredictions):
-        predictions = model if n <= most else BagPredictions(model.proba[:, positions], model.bags, classes)
+        predictions = model if n <= most else model.at_points(positions)
     else:
         predictions = model.bag_predictions(rows)
     chosen = rule

@@ -83,7 +83,7 @@ def _some_points(predictions: BagPredictions) -> BagPredictions:
     if predictions.n_points <= CERTIFIED:
         return predictions
     chosen = np.sort(np.random.default_rng(0).choice(predictions.n_points, CERTIFIED, replace=False))
-    return BagPredictions(predictions.proba[:, chosen], predictions.bags, predictions.classes)
+    return predictions.at_points(chosen)
 
 
 def main_table(found: Findings) -> list[dict[str, Any]]:
