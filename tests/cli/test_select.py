@@ -172,7 +172,7 @@ def test_memory_is_bounded(form, tmp_path):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     arrays, growth = map(int, done.stdout.split())  # kB
-    assert arrays < 110_000
+    assert arrays < (110_000 if int(pa.__version__.split(".")[0]) > 16 else 140_000)  # older ones hold more of a group
     if form == "parquet":  # pages of a mapped file count as growth, though they can be taken back
         assert growth < 150_000
     assert np.load(tmp_path / "s.npy", mmap_mode="r").shape == (rows, columns)
