@@ -302,7 +302,7 @@ void survey_points(nb::handle values, nb::handle mean, int64_t least, double bou
   BagValues bag_values = values_of(in);
   int64_t points = in->shape[1], classes = in->shape[2];
   require(own->itemsize == 8 && own.count() == points * classes, "mean must have the shape (points, classes)");
-  require(wide->itemsize == 8 && wide.count() == points && calm->len == points, "the outputs must have one entry a point");
+  require(wide->itemsize == 8 && wide.count() == points && calm->len == points, "the outputs must have one entry per point");
   require(least >= 1 && least <= bag_values.n_bags && classes >= 1, "least must lie between 1 and the number of bags");
   const AuditUnit& chosen = unit();
   over(points, threads, 16, [&](int64_t first, int64_t last) {

@@ -177,7 +177,7 @@ void bind_lanes(nb::module_& m) {
     (void)kept;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     return static_cast<double>(rounds) * 16 * hot_unit().lanes * 2 / taken.count();
-  }, "rounds"_a, "Floating-point operations a second of one core that does nothing but multiply-adds.");
+  }, "rounds"_a, "Floating-point operations per second of one core that does nothing but multiply-adds.");
   nb::class_<Watch>(m, "LanesWatch", "Lets another thread stop a run and see its epochs.")
       .def(nb::init<>())
       .def("stop", [](Watch& w) { __atomic_store_n(&w.stop, 1, __ATOMIC_RELAXED); })

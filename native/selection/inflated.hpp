@@ -1,7 +1,7 @@
 // The inflated argmax (the paper's Theorem 9 and its proposition on computing it), on u = (w - max) / epsilon.
 // Included inside the anonymous namespace of unit.cpp.
 
-constexpr int64_t kSortable = 64;    // as many candidates are sorted, so that their order cannot change a bit
+constexpr int64_t kSortable = 64;    // up to this many candidates are sorted, so that their order cannot change a bit
 constexpr int64_t kCollect = 256;    // candidates met before the lower bound of c is raised for the first time
 constexpr double kNever = -1;        // below every c
 

@@ -1,4 +1,4 @@
-"""The formulas of guarantees.py as a user meets them: numbers, sentences and refusals."""
+"""The formulas of guarantees/ as a user meets them: numbers, sentences and refusals."""
 
 import dataclasses
 import math

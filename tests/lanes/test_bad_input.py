@@ -166,7 +166,7 @@ def native_mistakes():
         "no rows": (lambda: train([]), "a bag is empty"),
         "label beyond": (lambda: train(y=y + 3), "a label is outside the classes"),
         "few labels": (lambda: train(y=y[:5].copy()), "labels must have one entry for each row of x"),
-        "no recipe": (lambda: train(settings={}), "'batch_size'"),
+        "no settings": (lambda: train(settings={}), "'batch_size'"),
         "no layers": (lambda: make((6, 1, 1)), "the last layer must be linear"),
         "no features": (lambda: make((0, 1, 1), linear), "the input has no features"),
         "unknown layer": (lambda: make((6, 1, 1), ("gru", 3, 0, 0, 0, 0.0)), "unknown layer 'gru'"),

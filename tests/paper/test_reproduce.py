@@ -76,4 +76,7 @@ def test_bad_input_is_a_sentence(tmp_path):
     assert result.stderr == "steadyset reproduce set-size: n_draws must be a whole number from 2 to 2**53; got 1.\n"
     (tmp_path / "taken").write_text("")
     result = reproduce("set-size", "--folder", tmp_path / "taken", "--n-draws", 20, code=2)
-    assert result.stderr == f"steadyset reproduce set-size: [Errno 17] File exists: {str(tmp_path / 'taken')!r}\n"
+    assert (
+        result.stderr
+        == f"steadyset reproduce set-size: folder must be a folder; got the file {str(tmp_path / 'taken')!r}.\n"
+    )

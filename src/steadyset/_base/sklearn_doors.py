@@ -52,6 +52,11 @@ def is_linear_classifier(learner: Any) -> bool:
     return isinstance(learner, LinearClassifierMixin)
 
 
+def boosted_trees(estimator: Any) -> list[Any]:
+    """Return the trees of a fitted HistGradientBoostingClassifier; none of any other estimator."""
+    return [tree for stage in getattr(estimator, "_predictors", ()) for tree in stage]
+
+
 def n_training_rows(ensemble: Any) -> int:
     """Return how many rows a fitted forest or BaggingClassifier was fitted on."""
     if not hasattr(ensemble, "_n_samples"):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from steadyset.bags import Bags
 
-_PATTERN = 16  # bags in a pattern: BLOCK of predictions.py and kPatternBags of native/audit/api.hpp
+_PATTERN = 16  # bags in a pattern: BLOCK of bags/_predictions.py and kPatternBags of native/audit/api.hpp
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         Rows per bag. To refit without a row, pass it as `max_samples`.
     seed_ : int
         A fit with it as `random_state` repeats this one.
+    estimator_ : estimator
+        The learner of which every bag has a fitted clone.
     rule_ : rule object or callable
         The rule in use.
     oob_score_ : float
@@ -391,6 +393,12 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         """The rule in use: `rule`, or the inflated argmax at `epsilon`."""
         check_is_fitted(self)
         return self._rule()
+
+    @property
+    def estimator_(self) -> Any:
+        """The learner whose clones are fitted: `estimator`, or a decision tree."""
+        check_is_fitted(self)
+        return self._learner()
 
     @cached_property
     def estimators_(self) -> list[Any]:

@@ -28,6 +28,8 @@ def save(figure: "Figure", numbers: Mapping[str, Any], folder: str | Path, name:
     """Write the figure as PNG, PDF and SVG and the numbers as JSON; return the files."""
     matplotlib = optional.require("matplotlib", "plot")
     folder = Path(folder)
+    if folder.is_file():
+        raise ValueError(f"folder must be a folder; got the file {str(folder)!r}.")
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     with matplotlib.rc_context({"svg.hashsalt": name}):

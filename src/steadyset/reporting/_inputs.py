@@ -82,7 +82,7 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         predictions = model.bag_predictions(rows)
     chosen = rule
     if rule is None:
-        chosen = InflatedArgmax(0.05) if isinstance(model, BagPredictions) else model._rule()
+        chosen = InflatedArgmax(0.05) if isinstance(model, BagPredictions) else model.rule_
         chosen = chosen if epsilon is None else with_epsilon(chosen, epsilon)
     if getattr(chosen, "epsilon", 0.0) == math.inf:
         raise ValueError(f"epsilon must be finite for a report; got {chosen!r}.")

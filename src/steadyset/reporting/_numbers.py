@@ -129,7 +129,7 @@ def _configuration(found: Evidence) -> dict[str, str]:
     size = "of different sizes" if bags.bag_size is None else f"of {bags.bag_size:,} rows"
     seed = bags.seed if predictions_only else model.seed_
     return {
-        "Learner": "not known: the report was made from predictions" if predictions_only else _short(model._learner()),
+        "Learner": "not known: the report was made from predictions" if predictions_only else _short(model.estimator_),
         "Bags": f"{bags.n_bags:,} {size}, {kind.get(bags.resampling or '', 'adopted, draw not known')}",
         "Coupling": {"hash": "hash: a dropped row changes only the bags that held it", None: "not known"}.get(
             bags.coupling, "any: bags with and without a row are not tied together"

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset._base.sklearn_doors import boosted_trees
+
 
 def check(ensemble: Any) -> None:
     """Refuse an ensemble with a tree of scikit-learn whose nodes do not lead downwards to leaves."""
@@ -58,9 +60,8 @@ def _check_width(estimator: Any) -> None:
     width = int(estimator.n_features_in_)
     if hasattr(estimator, "tree_"):
         _require(estimator.tree_.n_features == width)
-    if hasattr(estimator, "_predictors"):
-        trees = [tree for stage in estimator._predictors for tree in stage]
-        _require(all(int(tree.nodes["feature_idx"].max(initial=0)) < width for tree in trees))
+    trees = boosted_trees(estimator)
+    _require(all(int(tree.nodes["feature_idx"].max(initial=0)) < width for tree in trees))
     if hasattr(estimator, "estimators_") and not hasattr(estimator, "estimators_features_"):
         inner = np.ravel(np.asarray(estimator.estimators_, object))
         _require(all(getattr(tree, "n_features_in_", width) == width for tree in inner))

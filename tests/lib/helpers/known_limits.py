@@ -43,6 +43,6 @@ def ideal(vectors, resampling):
 
 
 def drawn(vectors, n_bags, seed, resampling="subbagging"):
-    """What so many bags give."""
+    """What that many bags give."""
     bags = ss.draw_bags(N, n_bags, M, seed=seed, resampling=resampling)
     return ss.BagPredictions(vectors[bags.membership().argmax(axis=1)], bags, range(3))

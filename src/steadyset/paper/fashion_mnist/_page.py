@@ -119,7 +119,7 @@ def _instability(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _metrics_table(rows: Iterable[Mapping[str, Any]], cell: Callable[[Mapping[str, Any] | None], str]) -> str:
-    """Return what `cell` says of each metric, after what else names a row."""
+    """Return what `cell` says of each metric, after the columns that name the row."""
     return _table(
         {name: row[name] for name in ("rule", "algorithm") if name in row}
         | {shown: cell(row[name]) for name, shown in _NAMES.items()}
