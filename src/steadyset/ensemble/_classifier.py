@@ -403,8 +403,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     @cached_property
     def estimators_(self) -> list[Any]:
         """The fitted estimators, one per bag."""
-        if "groups_" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} is not fitted yet and has no estimators_.")
+        check_is_fitted(self)
         return [member for group in self.groups_ for member in group.members()]
 
     @property

@@ -71,15 +71,6 @@ def with_encoders(estimator: Any, columns: Sequence[Column]) -> Any:
     Missing numbers are left to estimators that take them; others get the median of the bag, a column that says which
     were missing, and numbers on one scale. Categories are left to estimators that take them, and one-hot encoded for
     others, where the rare ones of a long list share a column.
-
-    Parameters
-    ----------
-    estimator : classifier
-    columns : sequence of Column
-
-    Returns
-    -------
-    sklearn.pipeline.Pipeline
     """
     categories = [j for j, column in enumerate(columns) if column.kind == "category"]
     numbers = [j for j, column in enumerate(columns) if column.kind != "category"]
