@@ -1,6 +1,8 @@
 """`steadyset fit`, `predict`, `audit` and `report` on a table that a stranger would bring."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -249,3 +251,16 @@ def test_columns_of_nothing_but_missing_values_and_without_a_name(run, tmp_path)
     for estimator in ("tree", "logistic"):
         settings = ["--n-bags", 2, "--n-jobs", 1, "--estimator", estimator, "-o", tmp_path / "m.skops"]
         assert "a column without a name is left out" in run("fit", tmp_path / "d.csv", *settings).stderr
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_warnings_of_worker_processes_are_told_once_or_not_at_all(quiet, tmp_path):
+    pd.DataFrame({"a": np.arange(60.0), "y": ["u", "v", "w"] * 20}).to_csv(tmp_path / "d.csv", index=False)
+    words = ["fit", "d.csv", "--target", "y", "--estimator", "mlp", "--param", "max_iter=1", "--n-bags", "6"]
+    words += ["--n-jobs", "2", "--output", "m.skops", *(["--quiet"] if quiet else [])]
+    done = subprocess.run(
+        [sys.executable, "-m", "steadyset", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ConvergenceWarning" not in done.stderr
+    assert (done.stderr == "") == quiet

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 
 import joblib
 import numpy as np
@@ -130,3 +131,10 @@ def test_one_thread_from_several_threads():
     thread.join()
     assert set(seen) == {1}
     assert threads_of("blas") == before
+
+
+def test_fitting_in_threads_leaves_the_filters_of_warnings_alone():
+    before = list(warnings.filters)
+    for _ in range(5):
+        ss.StableClassifier(DecisionTreeClassifier(), 40, n_jobs=2).fit(X, Y)
+    assert warnings.filters == before

@@ -1,4 +1,4 @@
-"""The part of the validation room that looks at label sets, true labels and numbers per sample."""
+"""Checks of label sets, true labels and numbers per sample."""
 
 import math
 from collections.abc import Iterable, Sequence

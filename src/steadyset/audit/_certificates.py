@@ -42,7 +42,7 @@ class Certificates:
         Theorem 6, hash bags only: how many rows are not cleared; deleting or changing any other row leaves a set of the
         refitted ensemble that shares a label with this one. No probability is involved.
     poisoning_radius : ndarray of int, shape (n_points,), or None
-        Hash bags only: changing or deleting any that many rows at once cannot make the sets disjoint.
+        Hash bags only: changing or deleting any set of up to this many rows cannot make the sets disjoint.
 
     Notes
     -----

@@ -157,7 +157,7 @@ class ModelOptions(TableOptions, _TrustOptions):
 
 
 def number(text: str, problem: str) -> int | float:
-    """Return a whole number or one with a point; the problem is told where the text is neither."""
+    """Return a whole number or one with a point; raise a ValueError of `problem` where the text is neither."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -9,12 +9,11 @@ from typing import Any
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from steadyset._base.one_thread import one_thread
 from steadyset.bags import BLOCK
 from steadyset.ensemble._members import Group
-from steadyset.ensemble._workers import as_they_come
+from steadyset.ensemble._workers import in_parallel
 
 
 def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -> NDArray[np.float64]:
@@ -59,8 +58,7 @@ def _in_threads(work: Any, runs: list[Sequence[Group]], X: Any, n_jobs: int | No
         yield from (work(run, X) for run in runs)
         return
     # Threads share the models; most prediction code releases the GIL.
-    calls = (delayed(work)(run, X) for run in runs)
-    yield from Parallel(n_jobs=n_jobs, return_as=as_they_come(), prefer="threads")(calls)
+    yield from in_parallel(work, ((run, X) for run in runs), n_jobs, "threads")
 
 
 def _predict_several(groups: Sequence[Group], X: Any) -> list[NDArray[Any]]:

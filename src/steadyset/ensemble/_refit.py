@@ -147,7 +147,7 @@ def _plain(
     def seed_of(number: int) -> int:
         return learner_seed(seed, 0 if shared or number == all_rows else number + 1)
 
-    numbers = [*units.tolist(), all_rows]
+    numbers = [all_rows, *units.tolist()]  # a learner that cannot fit the data fails at once
     fits = run.predictions(task, AllButOne(all_rows), numbers, seed_of, "all but one", bool(shared), seed)
     found = {number: np.asarray(proba, np.float64) for number, proba in fits}
     return found[all_rows], ((k, found[row]) for k, row in enumerate(units.tolist()))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
-from sklearn.utils.parallel import Parallel, delayed
 
 from steadyset._base.one_thread import one_thread
 from steadyset._base.sklearn_doors import params_of_rows, take
@@ -78,26 +77,9 @@ def resume_and_train(
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Train a learner on each of these sets of rows, but for those that the task's checkpoint has.
 
-    Parameters
-    ----------
-    task : Task
-    row_sets : RowSets
-        Rows by number.
-    numbers : sequence of int
-        The sets that are wanted.
-    seed_of : callable
-        Returns the learner's seed for a number.
-    n_jobs : int or None
-        As in joblib.
-    advance : callable, optional
-        Called with how many more are done, resumed ones included.
-    before_training : callable, optional
-        Called once, when the checkpoint has been read, unless nothing is left to train.
-
-    Yields
-    ------
-    (tuple of int, kept)
-        The numbers of a group, and what is kept of it: first those of the checkpoint, then those trained now.
+    Yields the numbers of a group and what is kept of it: first those of the checkpoint, then those trained now, in the
+    order of `numbers`. `seed_of` gives the learner's seed for a number. `advance` is called with how many more are
+    done, resumed ones included, and `before_training` once, unless nothing is left to train.
     """
     left = set(numbers)
     if task.folder is not None:
@@ -109,7 +91,7 @@ def resume_and_train(
         return
     before_training()
     train = _train_together if hasattr(task.learner, "fit_bags") else _train_apart
-    for done, kept in train(task, row_sets, sorted(left), seed_of, n_jobs):
+    for done, kept in train(task, row_sets, [b for b in numbers if b in left], seed_of, n_jobs):
         advance(len(done))
         yield done, kept
 
@@ -120,8 +102,8 @@ def _train_apart(
     place = _workers.preferred(task.learner, task.X)
     length = _workers.run_length(place, len(numbers), joblib.effective_n_jobs(n_jobs))
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
-    calls = (delayed(_train_several)(task, [(row_sets[b], b, seed_of(b)) for b in run]) for run in runs)
-    results = Parallel(n_jobs=n_jobs, return_as=_workers.as_they_come(), prefer=place)(calls)
+    arguments = ((task, [(row_sets[b], b, seed_of(b)) for b in run]) for run in runs)
+    results = _workers.in_parallel(_train_several, arguments, n_jobs, place)
     for b, kept in zip(numbers, itertools.chain.from_iterable(results), strict=True):
         yield (b,), kept
 

@@ -4,11 +4,13 @@ import ctypes
 import multiprocessing
 import signal
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Literal
 
 import joblib
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import BaseDecisionTree
@@ -41,10 +43,23 @@ def run_length(place: str, n_bags: int, n_jobs: int) -> int:
     return max(1, min(4, n_bags // (8 * n_jobs))) if place == "threads" else 1
 
 
-def as_they_come() -> str:
-    """Return how joblib is to hand back results: one by one where the backend can do that."""
+def in_parallel(
+    work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None, place: str
+) -> Iterator[Any]:
+    """Yield what the work gives for each tuple of arguments, in order, under the caller's scikit-learn configuration.
+
+    scikit-learn's own Parallel carries the warning filters too, and in threads it resets those of the whole process.
+    """
+    config = get_config()
     backend, _ = joblib.parallel.get_active_backend()
-    return "generator" if backend.supports_return_generator else "list"
+    how = "generator" if backend.supports_return_generator else "list"
+    calls = (joblib.delayed(_configured)(config, work, *each) for each in arguments)
+    yield from joblib.Parallel(n_jobs=n_jobs, return_as=how, prefer=place)(calls)
+
+
+def _configured(config: Mapping[str, Any], work: Callable[..., Any], *arguments: Any) -> Any:
+    with config_context(**config):
+        return work(*arguments)
 
 
 def _is_linear(learner: Any) -> bool:

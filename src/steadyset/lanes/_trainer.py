@@ -63,7 +63,7 @@ def train_groups(
     n_jobs: int | None,
     progress: Progress | None,
 ) -> Iterator[tuple[tuple[int, ...], Trained]]:
-    """Train all bags and yield them in order, sixteen at a time; the caller's thread only waits, so Ctrl-C is heard."""
+    """Train all bags and yield them in order, sixteen at a time; the caller's thread only waits: Ctrl-C still works."""
     seeds = data.seeds
     names = getattr(data.bags, "bag_numbers", range(len(seeds)))  # of some of the bags, their numbers among all
     threads = effective_n_jobs(n_jobs)

@@ -24,7 +24,7 @@ from steadyset.selection import (
     stability_radius,
 )
 
-_PAIRS_A_RULE = 1_000_000  # pairs of a point and a row up to which rules without an epsilon-path are audited too
+_PAIRS_PER_RULE = 1_000_000  # pairs of a point and a row up to which rules without an epsilon-path are audited too
 _PAIRS_CERTIFIED = 3_000_000
 _CERTIFIED_POINTS = (100, 1_000)  # at least, whatever the rows; at most
 _SAMPLE_SEED = 1
@@ -112,7 +112,7 @@ def _instabilities(
 
     The fixed margin's is not: its sets hold those of the inflated argmax, so that theirs bounds it.
     """
-    cheap = path.n_points * path.n_units <= _PAIRS_A_RULE
+    cheap = path.n_points * path.n_units <= _PAIRS_PER_RULE
     found: dict[str, float | None] = {}
     for name, rule in rules.items():
         if name == INFLATED:

@@ -1,7 +1,7 @@
 """The inflated argmax, the paper's own rule."""
 
 import math
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -115,14 +115,14 @@ class InflatedArgmax(EpsilonRule):
         self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
     ) -> NDArray[np.bool_]:
         """Return where the label is selected at every corner; between the two simple bounds, by trying them all."""
-        n_classes = sums.shape[1]
+        n_classes, epsilon = sums.shape[1], float(self.epsilon)
         ahead = lead(sums, labels)
         if n_classes == 1:
             return np.ones(len(sums), np.bool_)
         # The inflated argmax lies between {w_j > M - kappa_L eps} and {w_j > M - h}.
         kappa = math.sqrt(n_classes / (n_classes - 1)) - INV_SQRT2
-        stays: NDArray[np.bool_] = ahead > c - kappa * self.epsilon * n_bags
-        shrunk = self.epsilon * (1 - 1e-9) - 1e-9  # selected there: selected at epsilon whatever the rounding
+        stays: NDArray[np.bool_] = ahead > c - kappa * epsilon * n_bags
+        shrunk = epsilon * (1 - 1e-9) - 1e-9  # selected there: selected at epsilon whatever the rounding
         between = np.flatnonzero(~stays & (ahead > c - self.lone_margin * n_bags))
         if shrunk > 0 and len(between):
             corners = sums[between, None, :] + c * np.eye(n_classes)
@@ -133,6 +133,6 @@ class InflatedArgmax(EpsilonRule):
 
 def with_epsilon(rule: Any, epsilon: float) -> Any:
     """Return the rule at another epsilon; for a rule without one, the inflated argmax at that epsilon."""
-    if is_dataclass(rule) and not isinstance(rule, type) and hasattr(rule, "epsilon"):
+    if is_dataclass(rule) and not isinstance(rule, type) and "epsilon" in {field.name for field in fields(rule)}:
         return replace(rule, epsilon=epsilon)
     return InflatedArgmax(epsilon)
