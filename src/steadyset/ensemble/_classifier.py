@@ -246,12 +246,31 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         return BagPredictions(proba, bags, data.classes)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the mean of the bags' probabilities at X, as in :meth:`fit`; columns follow ``classes_``."""
+        """Return the mean of the bags' probabilities.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes)
+            Columns follow ``classes_``.
+        """
         check_is_fitted(self)
         return _prediction.mean_probabilities(self.groups_, self._points(X), self.bags_.n_bags, self.n_jobs)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each point, X as in :meth:`fit`; no guarantee covers a single label."""
+        """Return the most probable label of each point; no guarantee covers a single label.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
         best = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[best])
 
@@ -279,7 +298,16 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         return validation.rule_mask(chosen, self.predict_proba(X))
 
     def bag_predictions(self, X: Any) -> BagPredictions:
-        """Return what every bag predicts at X, as in :meth:`fit`: what audits and certificates work on."""
+        """Return what every bag predicts: what audits and certificates work on.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        BagPredictions
+        """
         results = (((bag,), proba[None]) for bag, proba in self._bag_probabilities(X))
         return BagPredictions(_prediction.gathered(results, self.bags_.n_bags), self.bags_, self.classes_)
 
@@ -303,27 +331,64 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     def oob_set(self, X: Any) -> NDArray[np.bool_]:
         """Return the label set of each training row from the bags that do not hold it.
 
-        X as in :meth:`oob_proba`, sets as in :meth:`predict_set`. It is an error when every bag holds one of the rows.
+        Parameters
+        ----------
+        X : as in `oob_proba`
+            It is an error when every bag holds one of the rows.
+
+        Returns
+        -------
+        bool ndarray of shape (n_samples, n_classes)
         """
         return _out_of_bag.sets(self.oob_proba(X), self.rule_)
 
     def audit(self, X: Any, rule: Any = None, **options: Any) -> StabilityAudit:
         """Measure how many training rows turn each point's set into a disjoint one when left out, without refitting.
 
-        As in :func:`steadyset.audit_bags`, with its options, for the points X and the model's own rule or another.
+        Parameters
+        ----------
+        X : as in `fit`
+            The points to audit.
+        rule : rule object or callable, optional
+            Default: the model's own.
+        **options
+            Those of :func:`steadyset.audit_bags`.
+
+        Returns
+        -------
+        StabilityAudit
         """
         return audit_bags(self.bag_predictions(X), self.rule_ if rule is None else rule, **options)
 
     def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
-        """Prove what can be proved of the set of each point, as in :func:`steadyset.certify`."""
+        """Prove what can be proved of the set of each point.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            The points.
+        alpha : float, default=0.05
+            The level of the probabilistic statements.
+
+        Returns
+        -------
+        Certificates
+        """
         return certify(self.bag_predictions(X), self.rule_, alpha)
 
     def guarantee(self, theorem: str = "best") -> Guarantee:
         """Return what is guaranteed for what was really fitted: rows, bag size, bags, coupling, label space and rule.
 
-        `theorem` is as in :func:`steadyset.selection_stability`. The guarantee is about the sets of `predict_set`; the
-        single label of `predict` is not covered, and preprocessing that was fitted outside the bag voids it. The
-        theorems: :doc:`/theory/guarantees`.
+        Parameters
+        ----------
+        theorem : {"best", "paper", "second-moment", "small-bags"}, default="best"
+            As in :func:`steadyset.selection_stability`.
+
+        Returns
+        -------
+        Guarantee
+            About the sets of `predict_set`; the single label of `predict` is not covered, and preprocessing that was
+            fitted outside the bag voids it. The theorems: :doc:`/theory/guarantees`.
         """
         check_is_fitted(self)
         return guarantee_of_rule(self.bags_, self._rule(), len(self.classes_), theorem=theorem)

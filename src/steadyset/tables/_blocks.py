@@ -59,24 +59,10 @@ class _OpenFile:
 def open_probabilities(
     path: str, csv: CsvFormat, columns: Sequence[str] = (), keep: Sequence[str] = (), classes: Sequence[str] = ()
 ) -> Probabilities:
-    """Open a CSV, Parquet or npy file of probabilities.
+    """Open a .csv, .csv.gz, .tsv, .parquet or .npy file of probabilities, or ``-`` for CSV from standard input.
 
-    Parameters
-    ----------
-    path : str
-        A .csv, .csv.gz, .tsv, .parquet or .npy file, or ``-`` for CSV from standard input.
-    csv : CsvFormat
-    columns : sequence of str
-        Names or patterns of the columns of probabilities; default: all that are not carried over. What the star of a
-        pattern stands for is the label.
-    keep : sequence of str
-        Columns to carry over.
-    classes : sequence of str
-        Labels of the columns, instead of their names.
-
-    Returns
-    -------
-    Probabilities
+    `columns` are names or patterns of the columns of probabilities, by default all that are not carried over in `keep`.
+    The label of a column is its name, what the star of a pattern stands for, or its entry in `classes`.
     """
     check_exists(path)
     kind = file_format(path)

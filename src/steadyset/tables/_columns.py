@@ -30,17 +30,7 @@ class Column:
 def choose_columns(table: Any, features: Sequence[str], categorical: Collection[str] = ()) -> list[Column]:
     """Decide the kind of each feature from what the table holds; what cannot be used is refused by name.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-    features : sequence of str
-        The columns to use.
-    categorical : collection of str
-        Those to take as categories, whatever they look like.
-
-    Returns
-    -------
-    list of Column
+    Those in `categorical` are taken as categories, whatever they look like.
     """
     if not features:
         raise ValueError("the table must have a column besides the target; got none.")
@@ -51,16 +41,6 @@ def to_frame(table: Any, columns: Sequence[Column]) -> Any:
     """Return a pandas frame of the features: float64, datetime64 or category, missing values as NaN.
 
     The codes of the categories that were there in training are the same for every table; new ones get later codes.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Has all of `columns`.
-    columns : sequence of Column
-
-    Returns
-    -------
-    pandas.DataFrame
     """
     pandas = require("pandas", "data")
     return pandas.DataFrame({column.name: _values(table[column.name], column) for column in columns}, copy=False)

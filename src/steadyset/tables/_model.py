@@ -96,19 +96,9 @@ def current_versions() -> dict[str, str]:
 
 
 def save_model(model: TableModel, path: str, *, joblib_format: bool = False) -> list[str]:
-    """Write a model file, whole or not at all.
+    """Write a model file, whole or not at all; return the types in it that whoever reads it has to trust by name.
 
-    Parameters
-    ----------
-    model : TableModel
-    path : str
-    joblib_format : bool, default=False
-        Whether to write a joblib file, which runs code when it is read, instead of a skops file.
-
-    Returns
-    -------
-    list of str
-        Types in the file that whoever reads it has to trust by name.
+    It is a skops file, or with `joblib_format` a joblib file, which runs code when it is read.
     """
     content = {
         "format": _FORMAT,
@@ -140,17 +130,8 @@ def save_model(model: TableModel, path: str, *, joblib_format: bool = False) -> 
 def load_model(path: str, *, trust: Collection[str] = (), trust_joblib: bool = False) -> TableModel:
     """Open a model file without executing anything in it.
 
-    Parameters
-    ----------
-    path : str
-    trust : collection of str
-        Types to trust besides those of steadyset and scikit-learn, by their full names.
-    trust_joblib : bool, default=False
-        Whether a joblib file may be read, which may run any code.
-
-    Returns
-    -------
-    TableModel
+    `trust` names types to trust besides those of steadyset and scikit-learn. With `trust_joblib` a joblib file may be
+    read too, which may run any code.
     """
     check_exists(path)
     content = _read_joblib(path) if trust_joblib and not zipfile.is_zipfile(path) else _read_skops(path, trust)

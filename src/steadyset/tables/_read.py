@@ -74,19 +74,9 @@ def check_exists(path: str) -> None:
 def read_table(path: str, csv: CsvFormat | None = None, *, text: Iterable[str] = ()) -> Any:
     """Return a file as a pyarrow Table with distinct column names and at least one row.
 
-    Parameters
-    ----------
-    path : str
-        A .csv, .csv.gz, .tsv, .parquet or .npz file, or ``-`` for CSV from standard input. An npz file holds an array
-        `X` of shape (n_rows, n_features) and perhaps one-dimensional arrays beside it.
-    csv : CsvFormat, optional
-        How a CSV file is written.
-    text : iterable of str
-        Columns to read as text, whatever is in them: names of rows.
-
-    Returns
-    -------
-    pyarrow.Table
+    It is a .csv, .csv.gz, .tsv, .parquet or .npz file, or ``-`` for CSV from standard input. An npz file holds an array
+    `X` of shape (n_rows, n_features) and perhaps one-dimensional arrays beside it. The columns in `text`, names of
+    rows, are read as text whatever is in them.
     """
     check_exists(path)
     kind = file_format(path)
