@@ -1,6 +1,8 @@
 """How many threads a native call takes."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import joblib
@@ -47,6 +49,18 @@ def test_a_containers_quota_is_read_once(monkeypatch, no_limit):
     assert len(asked) == 1
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert allowed_threads() == 3
+
+
+def test_selection_alone_does_not_import_joblib():
+    program = (
+        "import os, sys, numpy as np, steadyset as ss\n"
+        "from steadyset._base.cpu import allowed_threads\n"
+        "ss.inflated_argmax(np.zeros((100_000, 10)), 0.05)\n"
+        "print('joblib' in sys.modules, allowed_threads() == len(os.sched_getaffinity(0)))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "False True\n"
 
 
 def test_one_in_a_thread_that_is_not_the_main_one():

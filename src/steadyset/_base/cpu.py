@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 from functools import cache
 
@@ -9,14 +10,17 @@ from functools import cache
 def allowed_threads() -> int:
     """Return the CPUs that this process may use, at most ``OMP_NUM_THREADS``; one inside somebody's worker.
 
-    CPU affinity and the quota of a container count. A caller in a joblib worker, a pool's process or a thread other
-    than the main one already runs in parallel: more threads there would only fight over the same cores.
+    CPU affinity counts, and with joblib imported the quota of a container. A caller in a joblib worker, a pool's
+    process or a thread other than the main one already runs in parallel: more threads there would only fight over the
+    same cores.
     """
     if threading.current_thread() is not threading.main_thread():
         return 1
     if multiprocessing.parent_process() is not None or "JOBLIB_SPAWNED_PROCESS" in os.environ:
         return 1
-    cpus = _usable_cpus(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None)
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if "joblib" in sys.modules:  # as it is with every learner; importing it takes a tenth of a second and 11 MB
+        cpus = _usable_cpus(cpus)
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()  # a list names one number per nesting level
     if first.isdigit() and int(first) > 0:
         return min(cpus, int(first))
@@ -24,8 +28,8 @@ def allowed_threads() -> int:
 
 
 @cache
-def _usable_cpus(affinity: int | None) -> int:
+def _usable_cpus(affinity: int) -> int:
     # Reading a container's quota takes a tenth of a millisecond, so it is read once for each affinity.
-    import joblib  # a tenth of a second, which a process that never needs threads does not pay
+    import joblib
 
     return int(joblib.cpu_count())

@@ -165,7 +165,10 @@ def whole(value: Any, name: str, allowed: str, least: int, most: float = math.in
 
 def epsilon(value: Any) -> float:
     """Return epsilon as a float that is at least 0."""
-    return number(value, "epsilon", "a number that is at least 0", lambda x: x >= 0)
+    checked = real_number(value, "epsilon", "a number that is at least 0")
+    if not checked >= 0:  # by hand: every selection of a single row pays for it
+        raise ValueError(f"epsilon must be a number that is at least 0; got {shown(value)}.")
+    return checked
 
 
 def tau(value: Any) -> float:
