@@ -7,16 +7,19 @@ OLDEST_PYTHON ?= python3.11
 OLDEST := .venv-oldest
 # The core rooms; what needs torch, JAX, LightGBM or XGBoost is skipped there.
 OLDEST_TESTS := $(addprefix tests/,_base selection guarantees bags audit metrics ensemble plot cli test_package.py)
+PLATFORMS := build/platforms
 NATIVE := CMakeLists.txt $(shell find native -type f)
 
-.PHONY: help demo test test-oldest lint docs trials bench clean
+.PHONY: help demo test test-oldest lint docs platforms trials sanitize bench clean
 
 help:
 	@echo "make demo         set up, then run the demonstration"
 	@echo "make test         set up, then run linters, type checks and the whole test suite"
 	@echo "make test-oldest  set up with the oldest supported dependencies, then run the core tests"
 	@echo "make docs         set up, then build the documentation site into build/docs, check its links and layout"
+	@echo "make platforms    the native code built by Clang, and for ARM on an emulated CPU: core tests, and the same bits"
 	@echo "make trials       the long trials: millions of cases"
+	@echo "make sanitize     the native code under sanitizers: its tests, and fuzzers of functions and files"
 	@echo "make bench        measure: ratios against named rivals, in one run"
 	@echo "make clean        remove what was built"
 
@@ -65,9 +68,27 @@ docs: $(VENV)/.docs
 	@$(BIN)/python tools/check_layout.py build/docs
 	@echo "docs: open build/docs/index.html"
 
+# An arm64 Python and its packages, from Debian and PyPI, unpacked and not installed.
+$(PLATFORMS)/arm64/name: pyproject.toml tools/platforms/arm64-python | $(VENV)/.test
+	@tools/platforms/arm64-python $(PLATFORMS)/arm64 $(BIN)/python
+
+platforms: $(VENV)/.test $(PLATFORMS)/arm64/name
+	@tools/platforms/build clang $(VENV)
+	@tools/platforms/build aarch64 $(VENV)
+	@tools/platforms/build aarch64-clang $(VENV)
+	@tools/platforms/run $(VENV)
+
 trials: $(VENV)/.test
 	@echo "trials: full size"
 	@STEADYSET_TRIALS=full $(BIN)/python -m pytest -n 2 -q -m trial tests
+
+# SECONDS is how long each of the fuzzers runs at each level.
+SECONDS ?= 60
+sanitize: $(VENV)/.test
+	@tools/sanitize/build memory $(VENV)
+	@tools/sanitize/build threads $(VENV)
+	@tools/sanitize/run memory $(SECONDS)
+	@tools/sanitize/run threads $(SECONDS)
 
 bench: $(VENV)/.test
 	@$(BIN)/python -m benchmarks

@@ -1,10 +1,19 @@
-"""Run every benchmark, or those named: ``python -m benchmarks [selection ...]``."""
+"""Run every benchmark, or those named, at the best level and at AVX2: ``python -m benchmarks [selection ...]``."""
 
-import importlib
 import pkgutil
+import subprocess
 import sys
 
 import benchmarks
+from benchmarks import levels
+from benchmarks.harness import processor
+
+ONE_TABLE = """
+import importlib, sys
+from benchmarks import levels
+levels.check()
+sys.exit(0 if importlib.import_module(f"benchmarks.bench_{sys.argv[1]}").main() else 1)
+"""
 
 
 def main() -> int:
@@ -15,8 +24,13 @@ def main() -> int:
     if unknown := set(wanted) - set(known):
         print(f"benchmarks must be among {', '.join(known)}; got {', '.join(sorted(unknown))}.", file=sys.stderr)
         return 2
-    reached = [importlib.import_module(f"benchmarks.bench_{name}").main() for name in wanted]
-    return 0 if all(reached) else 1
+    print(f"{processor()}: {' and '.join(levels.measured())}", flush=True)
+    codes = [
+        subprocess.run([sys.executable, "-c", ONE_TABLE, name], env=levels.environment(level), check=False).returncode
+        for name in wanted
+        for level in levels.measured()
+    ]
+    return max(map(abs, codes))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
+from benchmarks import levels
 from benchmarks.harness import Line, interleaved_best, report, run_python
 
 JOBS = 2
@@ -145,5 +146,6 @@ def main() -> bool:
             lines.append(
                 Line(f"predict_proba / BaggingClassifier, {what}", best["predict"] / best["sklearn predict"], mark)
             )
-    lines += memory()
+    if levels.at_best():
+        lines += memory()
     return report("ensemble", lines)

@@ -16,6 +16,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
+from benchmarks import levels
 from benchmarks.harness import Line, interleaved_best, report
 from steadyset import _native, lanes
 
@@ -148,7 +149,7 @@ def paper_network() -> list[Line]:
                 "ours": lambda: train(net, x, y, 16),
                 "eager": lambda: eager(module(lanes.lenet5(), scaled, 10), scaled, labels, 4, 0.001, 200),
                 "vmap": lambda: many(4),
-                "peak": lambda: peaks.append(_native.peak_flops(2_000_000)),
+                "peak": lambda: peaks.append(_native.peak_flops()),
             },
             rounds=9,
         )
@@ -215,13 +216,16 @@ def paper_bags(bag_size: int = 30_000, n_bags: int = 16) -> list[Line]:
         start = time.perf_counter()
         (group,) = lanes.NetClassifier(lanes.lenet5(), **PAPER).fit_bags(x, y, list(bags), range(n_bags))
         seconds = time.perf_counter() - start
+    lines = [Line(f"{n_bags} bags of {bag_size:,} Fashion-MNIST images, 5 epochs, one core", seconds, 90, unit="s")]
     ours, error = mean_and_error((group.predict_proba(test).argmax(axis=2) == truth).mean(axis=1))
+    lines.append(Line(f"  mean test accuracy of a bag (standard error {error:.4f})", ours, unit=""))
+    if not levels.at_best():
+        return lines
     halves = enumerate(np.array_split(bags, 2))
     calls = (joblib.delayed(torch_accuracies)(x, y, test, truth, half, seed) for seed, half in halves)
     theirs, their_error = mean_and_error(np.concatenate(joblib.Parallel(n_jobs=2)(calls)))
     return [
-        Line(f"{n_bags} bags of {bag_size:,} Fashion-MNIST images, 5 epochs, one core", seconds, 90, unit="s"),
-        Line(f"  mean test accuracy of a bag (standard error {error:.4f})", ours, unit=""),
+        *lines,
         Line(f"  PyTorch's on the same bags (standard error {their_error:.4f})", theirs, unit=""),
         Line("  their difference", abs(ours - theirs), 0.005, unit=""),
     ]

@@ -13,6 +13,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.levels import numpy_features
+from steadyset import _native
+
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -51,9 +54,14 @@ def run_python(program: str, **env: str) -> str:
     return done.stdout.strip()
 
 
+def at_level(**marks: float) -> float | None:
+    """The mark of the level in use, if it has one."""
+    return marks.get(_native.isa())
+
+
 def report(name: str, lines: list[Line]) -> bool:
     """Print a table, write it as JSON, and say whether every mark was reached."""
-    table = Table(title=name)
+    table = Table(title=f"{name} at {_native.isa()} (NumPy: {', '.join(numpy_features()) or 'its baseline'})")
     for column in ("what", "measured", "mark", ""):
         table.add_column(column, justify="left" if column == "what" else "right")
     for line in lines:
@@ -66,15 +74,17 @@ def report(name: str, lines: list[Line]) -> bool:
         )
     Console(width=120).print(table)
     RESULTS.mkdir(exist_ok=True)
+    machine = {"processor": processor(), "cpus": os.cpu_count(), "python": platform.python_version()}
     record = {
-        "machine": {"processor": _processor(), "cpus": os.cpu_count(), "python": platform.python_version()},
+        "machine": {**machine, "level": _native.isa(), "numpy": numpy_features()},
         "lines": [{**asdict(line), "reached": line.reached} for line in lines],
     }
-    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1))
+    (RESULTS / f"{name}-{_native.isa()}.json").write_text(json.dumps(record, indent=1))
     return all(line.reached for line in lines)
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The CPU's name."""
     cpuinfo = Path("/proc/cpuinfo")
     names = (
         [row.split(":", 1)[1].strip() for row in cpuinfo.read_text().splitlines() if row.startswith("model name")]

@@ -11,8 +11,11 @@ namespace nb = nanobind;
 
 void bind_audit(nb::module_& m);
 void bind_bags(nb::module_& m);
+void bind_certificates(nb::module_& m);
 void bind_lanes(nb::module_& m);
+void bind_neighbors(nb::module_& m);
 void bind_selection(nb::module_& m);
+void bind_trees(nb::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "Kernels of steadyset; use them through the public functions.";
@@ -25,6 +28,9 @@ NB_MODULE(_native, m) {
 
   bind_audit(m);
   bind_bags(m);
+  bind_certificates(m);
   bind_lanes(m);
+  bind_neighbors(m);
   bind_selection(m);
+  bind_trees(m);
 }

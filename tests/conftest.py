@@ -4,6 +4,8 @@ import shutil
 import hypothesis
 import pytest
 
+from helpers import elsewhere
+
 hypothesis.settings.register_profile(
     "steadyset", deadline=None, max_examples=200, derandomize=bool(os.environ.get("CI"))
 )
@@ -27,6 +29,12 @@ def isa(request):
     _native.use_isa(request.param)
     yield request.param
     _native.use_isa(before)
+
+
+@pytest.fixture(params=elsewhere.PLACES)
+def place(request) -> elsewhere.Place:
+    """Another CPU, another compiler or another architecture, each once."""
+    return elsewhere.place(request.param)
 
 
 @pytest.fixture(scope="session")

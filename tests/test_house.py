@@ -4,6 +4,7 @@ import ast
 import configparser
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -182,9 +183,48 @@ def test_one_module_alone_does_it(module):
 
 
 def test_no_other_room_asks_of_which_type_a_rule_is():
-    types = "Argmax|InflatedArgmax|FixedMargin|TopK|MassThreshold|NDC|SVBOP"
+    types = "Argmax|InflatedArgmax|InflatedTopK|FixedMargin|TopK|MassThreshold|NDC|SVBOP"
     switch = re.compile(rf"isinstance\([^()]*\b({types})\b|type\(\w+\) (is|in|not in) .*\b({types})\b|case ({types})\(")
     asking = [
         path for path in PACKAGE.rglob("*.py") if path.parent.name != "selection" and switch.search(path.read_text())
     ]
     assert asking == []
+
+
+def extras():
+    """The packages of each extra of pyproject.toml, extras of its own followed."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+    def packages(name):
+        found = set()
+        for requirement in listed[name]:
+            own = re.match(r"steadyset\[(.*)\]", requirement)
+            found |= set().union(*map(packages, own[1].split(","))) if own else {re.match(r"[\w-]+", requirement)[0]}
+        return found
+
+    return {name: packages(name) for name in listed}
+
+
+def test_every_extra_that_a_text_names_is_there():
+    texts = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")]
+    for folder, kind in (("src", "*.py"), ("src", "*.html"), ("docs", "*.md"), ("examples", "*.py"), ("tools", "*.py")):
+        texts += (ROOT / folder).rglob(kind)
+    named = set()
+    for path in texts:
+        text = path.read_text(encoding="utf-8")
+        # A name in braces is put in where the message is made; the test below looks at those.
+        found = re.findall(r"steadyset\[([\w, -]+)\]", text) + re.findall(r"\bextra `([\w-]+)`", text)
+        assert {name.strip() for words in found for name in words.split(",")} <= set(extras()), path
+        named.update(found)
+    assert len(named) >= 6
+
+
+def test_every_optional_library_is_in_the_extra_that_its_message_names():
+    known, seen = extras(), set()
+    for path in PACKAGE.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in ("require", "optional.require"):
+                library, extra = (argument.value for argument in call.args)
+                assert library.split(".")[0] in known[extra], path
+                seen.add(extra)
+    assert {"data", "persist", "plot", "report", "torch"} <= seen

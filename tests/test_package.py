@@ -57,7 +57,7 @@ def public_names():
 
 
 # Data, an abstract class, and modules, whose examples are those of their functions.
-WITHOUT_EXAMPLE = {"TRUSTED_TYPES", "Rule", "lanes", "metrics", "plot", "metrics.SCORERS"}
+WITHOUT_EXAMPLE = {"TRUSTED_TYPES", "Rule", "lanes", "metrics", "plot", "trees", "metrics.SCORERS"}
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,7 @@ def test_rules_are_frozen_equal_by_value_and_printable():
         ss.InflatedArgmax(0.1),
         ss.FixedMargin(),
         ss.TopK(3),
+        ss.InflatedTopK(3, 0.1),
         ss.MassThreshold(),
         ss.NDC(),
         ss.SVBOP((2, 1)),

@@ -2,11 +2,14 @@
 #pragma once
 #include <cstdint>
 
+#include "dispatch.hpp"
+#include "poll.hpp"
+
 namespace steadyset {
 
 constexpr int kPatternBags = 16;  // bags in a pattern: BLOCK of bags/_predictions.py, in which means are summed
 
-// Predictions of some columns, (n_bags, stride) float32 or float64.
+// Predictions of some columns, (n_bags, stride) float32 or float64, at any address.
 struct BagValues {
   const void* data;
   bool wide;
@@ -47,23 +50,49 @@ struct ScreenTask {
   double* jaccard;       // sums over the other units
 };
 
+// What Theorem 6 says of a row at a point; kUnsure: exact arithmetic has to decide.
+enum Clearance : uint8_t { kCleared, kNotCleared, kUnsure };
+
+// Points whose rows are to be cleared. `taken` are the bags that do not hold a unit.
+struct ClearTask {
+  BagValues values;
+  TakenBags taken;
+  const double* most;    // (units) the votes that the bags which hold the unit may give to one label
+  int64_t n_classes;
+  const uint8_t* set;    // (points, classes)
+  const double* radius;  // (points) times the number of bags, for a rule that only has one; else null
+  double margin;         // by which a label outside has to lead, times the number of bags
+  bool inflated;         // the inflated argmax: less than the margin may do
+  double epsilon;
+};
+
+// For each point: spread = sum_b ||V_b - mean||^2, and whether every mean over at least `least` bags has the leading label
+// ahead of each other one by more than `bound`.
+struct SurveyTask {
+  BagValues values;
+  const double* mean;  // (points, classes)
+  int64_t n_classes, least;
+  double bound;
+  double* spread;
+  uint8_t* settled;
+};
+
+// Each function is given a poll; what that stops is left unfinished. False when memory runs out.
 struct AuditUnit {
   // Means of columns [first, last) over the bags of n units, into out (n, last - first), summed in float64 as sum_bags
-  // does, to the bit. False when memory runs out.
+  // does, to the bit.
   bool (*means)(const BagValues& values, int64_t first, int64_t last, const TakenBags& taken, const int64_t* units,
-                int64_t n, double* out);
-  bool (*screen)(const ScreenTask& task, int64_t first, int64_t last);
-  // For each point: spread = sum_b ||V_b - mean||^2, and whether every mean over at least `least` bags has the leading
-  // label ahead of each other one by more than `bound`. False when memory runs out.
-  bool (*survey)(const BagValues& values, const double* mean, int64_t n_classes, int64_t first, int64_t last,
-                 int64_t least, double bound, double* spread, uint8_t* settled);
+                int64_t n, double* out, Poll poll);
+  bool (*screen)(const ScreenTask& task, int64_t first, int64_t last, Poll poll);
+  // The clearances of points [first, last), (last - first, units).
+  bool (*clear)(const ClearTask& task, int64_t first, int64_t last, uint8_t* verdict, Poll poll);
+  // The spread of points [first, last), and which of them are settled.
+  bool (*survey)(const SurveyTask& task, int64_t first, int64_t last, Poll poll);
   // shift[point * stride + unit] = ||means - mean||. With sets: conflict at the same place where the sets are disjoint,
   // and the Jaccard indices of the pairs added to jaccard[point].
   void (*compare)(const Comparison& c, float* shift, uint8_t* conflict, int64_t stride, double* jaccard);
 };
 
-const AuditUnit& audit_unit_baseline();
-const AuditUnit& audit_unit_avx2();
-const AuditUnit& audit_unit_avx512();
+STEADYSET_HOT_UNIT(AuditUnit, audit_unit)
 
 }  // namespace steadyset

@@ -1,31 +1,19 @@
-// Nearly all pairs of a point and a unit, decided in fixed point. Predictions are rounded to whole multiples of 2^-q and
-// summed as integers, so that the order of summing is irrelevant and a mean is off by at most 2^-(q+1). The sum over
-// eight bags has only 256 values, which are looked up. Pairs that this error could turn are left to exact arithmetic.
-// Included inside the anonymous namespace of unit.cpp.
+// Nearly all pairs of a point and a unit, decided in fixed point: a mean is off by at most half a unit of it. Pairs that
+// this error could turn are left to exact arithmetic.
+#pragma once
+#include <stdint.h>
 
-typedef int32_t Sixteen __attribute__((vector_size(64)));
-typedef int32_t EightInts __attribute__((vector_size(32)));
-constexpr int kLanes = 16;            // columns summed together
-constexpr int64_t kScreenUnits = 2048;
+#include "audit/api.hpp"
+#include "audit/lookup.hpp"
+#include "simd/loose.hpp"
+#include "simd/simd.hpp"
+#include "simd/space.hpp"
+
+namespace steadyset {
+namespace STEADYSET_LEVEL {
+namespace {
+
 constexpr double kShiftRounding = 0x1p-23;  // of a shift of at most sqrt(2) as a float
-
-struct Lookup {
-  Sixteen sums[2][1 << kHalf];
-
-  // bags: 16 vectors of columns
-  void fill(const Sixteen* bags) {
-    for (int half = 0; half < 2; ++half) {
-      sums[half][0] = Sixteen{};
-      for (int b = 0; b < kHalf; ++b)
-        for (int bits = 0; bits < 1 << b; ++bits)
-          sums[half][bits + (1 << b)] = sums[half][bits] + bags[half * kHalf + b];
-    }
-  }
-  void add(const uint16_t* patterns, int64_t n, Sixteen* totals) const {
-    for (int64_t i = 0; i < n; ++i)
-      totals[i] += sums[0][patterns[i] & ((1 << kHalf) - 1)] + sums[1][patterns[i] >> kHalf];
-  }
-};
 
 // What decides a point: its own mean and set, and how wide the boundaries are blurred.
 struct PointScreen {
@@ -36,123 +24,166 @@ struct PointScreen {
   double size, blur;     // labels in the set; twice the error of a label's mean
 };
 
-typedef int64_t EightFlags __attribute__((vector_size(64)));
-
 struct Verdict {
-  Eight shift, jaccard;
-  EightFlags conflict, unsure;
+  Vec<double> shift, jaccard;
+  Mask<double> conflict, unsure;
 };
 
-// Eight units at once. At most two labels within the margin of the largest are the set itself, for every rule that keeps
-// to a margin; with three or more near it, or one near the boundary, the pair is unsure.
-inline Verdict judge(const PointScreen& p, const Eight* means, double margin) {
-  Eight first = Eight{} - 1, second = first, third = first, in_first = {}, in_second = {}, lead = first, other = first,
-        square = {};
+// The largest entries met so far, and those of some labels.
+struct TopThree {
+  Vec<double> first = broadcast(-1.0), second = first, third = first;
+  void add(const Vec<double>& x) {
+    Vec<double> rest = smaller(x, first);
+    first = larger(x, first);
+    third = larger(smaller(rest, second), third);
+    second = larger(rest, second);
+  }
+};
+struct TopTwo {
+  Vec<double> first = broadcast(-1.0), second = first;
+  void add(const Vec<double>& x) {
+    second = larger(smaller(x, first), second);
+    first = larger(x, first);
+  }
+};
+
+// Eight units at once, of whose sums each label has eight, times the weight of each unit. At most two labels within the
+// margin of the largest are the set itself, for every rule that keeps to a margin; with three or more near it, or one near
+// the boundary, the pair is unsure.
+inline Verdict judge(const PointScreen& p, const int32_t* sums, const Vec<double>& weight, double margin) {
+  TopThree all;
+  TopTwo inside;
+  Vec<double> square = {}, lead = broadcast(-1.0), other = lead;
   for (int64_t l = 0; l < p.n_classes; ++l) {
-    Eight x = means[l], d = x - p.mean[l];
-    double in_set = p.set[l];
-    square += d * d;
-    if (p.leads != nullptr) {
-      Eight& side = p.leads[l] ? lead : other;
-      side = x > side ? x : side;
-    }
-    auto above1 = x > first, above2 = x > second, above3 = x > third;
-    third = above2 ? second : above3 ? x : third;
-    second = above1 ? first : above2 ? x : second;
-    in_second = above1 ? in_first : above2 ? in_set + Eight{} : in_second;
-    first = above1 ? x : first;
-    in_first = above1 ? in_set + Eight{} : in_first;
+    Vec<double> x = load_as_doubles(sums + 8 * l) * weight, d = x - p.mean[l];
+    square = square + d * d;
+    all.add(x);
+    if (p.set[l]) inside.add(x);
+    if (p.leads == nullptr) continue;
+    if (p.leads[l]) lead = larger(x, lead);
+    else other = larger(x, other);
   }
   double wide = margin + margin * 0x1p-46 + p.blur, narrow = margin - margin * 0x1p-46 - p.blur;
-  auto single = first - second > wide;
-  auto pair = (first - second < narrow) & (first - third > wide);
-  Eight both = in_first + (single ? Eight{} : in_second);
-  Eight either = p.size + (single ? Eight{} + 1 : Eight{} + 2) - both;
+  Mask<double> single = all.first - all.second > broadcast(wide);
+  Mask<double> pair = (all.first - all.second < broadcast(narrow)) & (all.first - all.third > broadcast(wide));
+  // How many labels of the set are among the one or two that are selected: exact wherever the pair is not unsure.
+  Vec<double> one = broadcast(1.0), of_one = only(inside.first == all.first, one);
+  Vec<double> of_two = only(inside.first >= all.second, one) + only(inside.second >= all.second, one);
+  Vec<double> both = pick<double>(single, of_one, of_two);
+  Vec<double> either = p.size + pick<double>(single, one, broadcast(2.0)) - both;
   Verdict v;
-  v.conflict = both == 0;
-  v.unsure = ~(single | pair);
-  if (p.leads != nullptr) v.unsure |= other + p.blur >= lead;
+  v.conflict = both == 0.0;
+  v.unsure = (single | pair) == int64_t{0};
+  if (p.leads != nullptr) v.unsure = v.unsure | (other + p.blur >= lead);
   v.jaccard = both / either;
-  for (int r = 0; r < 8; ++r) v.shift[r] = __builtin_sqrt(square[r]);
+  v.shift = root(square);
   return v;
 }
 
-// Columns [0, width) of all bags as whole multiples of 2^-q, sixteen to a vector: out[tile * padded bags + bag].
+// Columns [0, width) of all bags in fixed point, sixteen to a vector: out[tile * padded bags + bag].
 template <class T>
-void to_fixed(const T* values, const BagValues& in, int64_t width, int64_t n_classes, double scale, int64_t padded,
+void to_fixed(const Loose<T>* values, const BagValues& in, int64_t width, int64_t n_classes, double scale, int64_t padded,
               Sixteen* out, uint8_t* rounded) {
-  int64_t tiles = (width + kLanes - 1) / kLanes;
+  int64_t tiles = (width + kColumns - 1) / kColumns;
   for (int64_t i = 0; i < tiles * padded; ++i) out[i] = Sixteen{};
   for (int64_t b = 0; b < in.n_bags; ++b) {
     for (int64_t c = 0; c < width; ++c) {
       double x = static_cast<double>(values[b * in.stride + c]) * scale;
       int32_t whole = static_cast<int32_t>(x + 0.5);
-      reinterpret_cast<int32_t*>(out + c / kLanes * padded + b)[c % kLanes] = whole;
+      reinterpret_cast<int32_t*>(out + c / kColumns * padded + b)[c % kColumns] = whole;
       if (static_cast<double>(whole) != x) rounded[c / n_classes] = 1;
     }
   }
 }
 
-// Points [first, last) against all units. shift, conflict and unsure are (all points, n_units).
-bool screen(const ScreenTask& t, int64_t first, int64_t last) {
-  const BagValues& in = t.values;
-  int64_t n = t.n_classes, points = last - first, width = points * n, tiles = (width + kLanes - 1) / kLanes;
-  int64_t blocks = (in.n_bags + kPatternBags - 1) / kPatternBags, padded = blocks * kPatternBags, units = t.taken.n_units;
-  double scale = 0x1p30;  // sums of all bags stay below 2^31
-  while (scale * (1.001 * static_cast<double>(in.n_bags) + 1) >= 0x1p31) scale *= 0.5;
-  Space fixed_space, table_space, total_space, means_space, flags;
-  if (!fixed_space.reserve(tiles * padded * 64) || !table_space.reserve(sizeof(Lookup)) ||
-      !total_space.reserve(tiles * kScreenUnits * 64) ||
-      !means_space.reserve(n * 64) || !flags.reserve(points))
-    return false;
-  Sixteen* fixed = static_cast<Sixteen*>(fixed_space.data);
-  Sixteen* totals = static_cast<Sixteen*>(total_space.data);
-  Lookup& lookup = *static_cast<Lookup*>(table_space.data);
-  Eight* means = static_cast<Eight*>(means_space.data);
-  uint8_t* rounded = static_cast<uint8_t*>(flags.data);
-  for (int64_t k = 0; k < points; ++k) rounded[k] = 0;
-  if (in.wide) to_fixed(static_cast<const double*>(in.data) + first * n, in, width, n, scale, padded, fixed, rounded);
-  else to_fixed(static_cast<const float*>(in.data) + first * n, in, width, n, scale, padded, fixed, rounded);
-  // The summing of B floats in blocks, the rule's own rounding and that of this function are far below this.
-  double rounding = static_cast<double>(in.n_bags + 64) * 0x1p-50;
-  for (int64_t from = 0; from < units; from += kScreenUnits) {
-    int64_t count = units - from < kScreenUnits ? units - from : kScreenUnits;
-    for (int64_t i = 0; i < tiles * kScreenUnits; ++i) totals[i] = Sixteen{};
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      for (int64_t block = 0; block < blocks; ++block) {
-        lookup.fill(fixed + tile * padded + block * kPatternBags);
-        lookup.add(t.taken.patterns + block * units + from, count, totals + tile * kScreenUnits);
-      }
-    }
-    const int32_t* sums = reinterpret_cast<const int32_t*>(totals);
-    for (int64_t k = 0; k < points; ++k) {
-      const uint8_t* set = t.set + (first + k) * n;
+// Some points against all units.
+class Screen {
+ public:
+  Screen(const ScreenTask& task, int64_t first, int64_t last)
+      : t_(task), first_(first), points_(last - first), n_(task.n_classes), tiles_((points_ * n_ + kColumns - 1) / kColumns),
+        padded_(words_of(task.values.n_bags) * kWordBags), scale_(fixed_scale(task.values.n_bags, 0)) {}
+
+  bool reserve() {
+    return fixed_.reserve(tiles_ * padded_) && table_.reserve(1) && words_.reserve(padded_ / kWordBags * kUnitsAtOnce) &&
+           totals_.reserve(tiles_ * kUnitsAtOnce) &&
+           turned_.reserve(tiles_ * kColumns * 8) && rounded_.reserve(points_) && seen_.reserve(points_);
+  }
+  void read() {
+    for (int64_t k = 0; k < points_; ++k) rounded_[k] = 0;
+    if (t_.values.wide) read_as<double>();
+    else read_as<float>();
+    // The summing of B floats in blocks, the rule's own rounding and that of this function are far below this.
+    double rounding = static_cast<double>(t_.values.n_bags + 64) * 0x1p-50;
+    for (int64_t k = 0; k < points_; ++k) {
+      int64_t at = (first_ + k) * n_;
       double size = 0;
-      for (int64_t l = 0; l < n; ++l) size += set[l];
-      PointScreen point = {t.mean + (first + k) * n, set, t.leads == nullptr ? nullptr : t.leads + (first + k) * n, n,
-                           size, 2 * ((rounded[k] ? 0.5 / scale : 0) + rounding)};
-      t.error[first + k] = __builtin_sqrt(static_cast<double>(n)) * point.blur * 0.5 + kShiftRounding;
-      for (int64_t i = 0; i < count; i += 8) {
+      for (int64_t l = 0; l < n_; ++l) size += t_.set[at + l];
+      seen_[k] = {t_.mean + at, t_.set + at, t_.leads == nullptr ? nullptr : t_.leads + at, n_, size,
+                  2 * ((rounded_[k] ? 0.5 / scale_ : 0) + rounding)};
+      t_.error[first_ + k] = __builtin_sqrt(static_cast<double>(n_)) * seen_[k].blur * 0.5 + kShiftRounding;
+    }
+  }
+  void compare(Pace& pace) {
+    int64_t units = t_.taken.n_units;
+    for (int64_t from = 0; from < units && !pace.stopped; from += kUnitsAtOnce) {
+      int64_t count = units - from < kUnitsAtOnce ? units - from : kUnitsAtOnce;
+      sum_units(t_.taken, t_.values.n_bags, from, count, fixed_.data(), tiles_, table_[0], words_.data(), totals_.data(), pace);
+      for (int64_t i = 0; i < count && !pace.stop(16 * points_ * n_); i += 8) {
         int64_t some = count - i < 8 ? count - i : 8;
-        Eight weight = {};
-        for (int64_t r = 0; r < some; ++r) weight[r] = 1 / (scale * t.taken.counts[from + i + r]);
-        for (int64_t l = 0; l < n; ++l) {
-          int64_t c = k * n + l;
-          const int32_t* column = sums + (c / kLanes * kScreenUnits + i) * kLanes + c % kLanes;
-          EightInts x;
-          for (int r = 0; r < 8; ++r) x[r] = column[r * kLanes];
-          means[l] = __builtin_convertvector(x, Eight) * weight;
-        }
-        Verdict v = judge(point, means, t.margin);
-        int64_t place = (first + k) * units + from + i;
-        for (int64_t r = 0; r < some; ++r) {
-          t.shift[place + r] = static_cast<float>(v.shift[r]);
-          t.conflict[place + r] = static_cast<uint8_t>(v.conflict[r] & ~v.unsure[r] & 1);
-          t.unsure[place + r] = static_cast<uint8_t>(v.unsure[r] & 1);
-          t.jaccard[first + k] += v.unsure[r] ? 0 : v.jaccard[r];
-        }
+        double weight[8] = {};
+        for (int64_t r = 0; r < some; ++r) weight[r] = 1 / (scale_ * t_.taken.counts[from + i + r]);
+        turn_units(totals_.data(), tiles_, i, turned_.data(), 8);
+        for (int64_t k = 0; k < points_; ++k)
+          write(judge(seen_[k], turned_.data() + k * n_ * 8, load(weight), t_.margin), first_ + k, from + i, some);
       }
     }
   }
+
+ private:
+  template <class T> void read_as() {
+    to_fixed(static_cast<const Loose<T>*>(t_.values.data) + first_ * n_, t_.values, points_ * n_, n_, scale_,
+             padded_, fixed_.data(), rounded_.data());
+  }
+  void write(const Verdict& v, int64_t point, int64_t unit, int64_t some) const {
+    int64_t place = point * t_.taken.n_units + unit;
+    float shift[8];
+    uint8_t conflict[8], unsure[8];
+    double jaccard[8];
+    store_as_floats(shift, v.shift);
+    store_bytes(conflict, v.conflict & (v.unsure == int64_t{0}));
+    store_bytes(unsure, v.unsure);
+    store(jaccard, v.jaccard);
+    double total = t_.jaccard[point];
+    for (int64_t r = 0; r < some; ++r) {
+      t_.shift[place + r] = shift[r];
+      t_.conflict[place + r] = conflict[r];
+      t_.unsure[place + r] = unsure[r];
+      total += unsure[r] ? 0 : jaccard[r];
+    }
+    t_.jaccard[point] = total;
+  }
+
+  const ScreenTask& t_;
+  int64_t first_, points_, n_, tiles_, padded_;
+  double scale_;
+  Space<Sixteen> fixed_, totals_;
+  Space<Lookup> table_;
+  Space<int32_t> turned_;
+  Space<uint32_t> words_;
+  Space<uint8_t> rounded_;
+  Space<PointScreen> seen_;
+};
+
+// Points [first, last) against all units. shift, conflict and unsure are (all points, n_units).
+bool screen(const ScreenTask& task, int64_t first, int64_t last, Poll poll) {
+  Pace pace{poll};
+  Screen screen(task, first, last);
+  if (!screen.reserve()) return false;
+  screen.read();
+  screen.compare(pace);
   return true;
 }
+
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+}  // namespace steadyset

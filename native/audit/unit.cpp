@@ -1,47 +1,21 @@
 // Leave-one-out means of bags and what they are compared for. Compiled once per instruction set; internal linkage but
 // for the entry.
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "audit/api.hpp"
+#include "audit/clear.hpp"
+#include "audit/compare.hpp"
+#include "audit/means.hpp"
+#include "audit/screen.hpp"
+#include "audit/survey.hpp"
 
 namespace steadyset {
+namespace STEADYSET_LEVEL {
 namespace {
 
-#include "audit/means.hpp"
-#include "audit/survey.hpp"
-#include "audit/screen.hpp"
-
-void compare(const Comparison& c, float* shift, uint8_t* conflict, int64_t stride, double* jaccard) {
-  for (int64_t i = 0; i < c.n_units; ++i) {
-    for (int64_t k = 0; k < c.n_points; ++k) {
-      int64_t at = (i * c.n_points + k) * c.n_classes;
-      const double* own = c.mean + k * c.n_classes;
-      double square = 0;
-      for (int64_t l = 0; l < c.n_classes; ++l) {
-        double d = c.means[at + l] - own[l];
-        square += d * d;
-      }
-      shift[k * stride + i] = static_cast<float>(__builtin_sqrt(square));
-      if (c.set == nullptr) continue;
-      const uint8_t* set = c.set + k * c.n_classes;
-      int64_t both = 0, either = 0;
-      for (int64_t l = 0; l < c.n_classes; ++l) {
-        both += set[l] & c.sets[at + l];
-        either += set[l] | c.sets[at + l];
-      }
-      conflict[k * stride + i] = both == 0;
-      jaccard[k] += static_cast<double>(both) / static_cast<double>(either);
-    }
-  }
-}
-
-const AuditUnit kUnit = {&means, &screen, &survey, &compare};
+constexpr AuditUnit kUnit = {&means, &screen, &clear, &survey, &compare};
 
 }  // namespace
+}  // namespace STEADYSET_LEVEL
 
-#define STEADYSET_JOIN2(a, b) a##b
-#define STEADYSET_JOIN(a, b) STEADYSET_JOIN2(a, b)
-const AuditUnit& STEADYSET_JOIN(audit_unit_, STEADYSET_LEVEL)() { return kUnit; }
+const AuditUnit& STEADYSET_ENTRY(audit_unit_)() { return STEADYSET_LEVEL::kUnit; }
 
 }  // namespace steadyset

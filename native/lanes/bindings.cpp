@@ -7,18 +7,21 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "lanes/peak.hpp"
 #include "lanes/trainer.hpp"
+#include "parallel.hpp"
+#include "require.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace steadyset::lanes;
+using steadyset::require;
 
 namespace {
 
@@ -28,10 +31,6 @@ using AnyIn = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Rows = In<int64_t, nb::ndim<1>>;
 using Floats = In<float, nb::ndim<2>>;
 using Maybe = std::optional<Floats>;
-
-void require(bool fine, const char* what) {
-  if (!fine) throw std::invalid_argument(what);
-}
 
 nb::object to_numpy(std::vector<float>&& values, size_t rows) {
   auto* kept = new std::vector<float>(std::move(values));
@@ -149,14 +148,18 @@ void predict_group(const Network& network, AnyIn x, Floats parameters, Maybe cen
           "out must have shape (models, rows, classes)");
   const size_t per_model = out.shape(1) * out.shape(2);
   double* start = out.data() + static_cast<size_t>(first_row) * out.shape(2);
-  nb::gil_scoped_release released;
-  for (size_t first = 0; first < models; first += kModels) {
+  steadyset::Signals signals;
+  std::optional<nb::gil_scoped_release> released(std::in_place);
+  for (size_t first = 0; first < models && !signals.stopped(); first += kModels) {
     const int count = static_cast<int>(std::min<size_t>(kModels, models - first));
     const size_t at = first * static_cast<size_t>(network.row_size());
     predict(network, parameters.data() + first * parameters.shape(1), count, x.data(), bytes, static_cast<int64_t>(n),
             scaling_of(center.has_value(), scale, shift), center ? center->data() + at : nullptr,
-            center ? deviation->data() + at : nullptr, start + first * per_model, static_cast<int64_t>(per_model), watch);
+            center ? deviation->data() + at : nullptr, start + first * per_model, static_cast<int64_t>(per_model), watch,
+            signals.of_caller());
   }
+  released.reset();
+  if (signals.stopped()) throw nb::python_error();
 }
 
 Network make_network(int channels, int height, int width,
@@ -170,14 +173,8 @@ Network make_network(int channels, int height, int width,
 }  // namespace
 
 void bind_lanes(nb::module_& m) {
-  m.def("peak_flops", [](int64_t rounds) {
-    nb::gil_scoped_release released;
-    const auto start = std::chrono::steady_clock::now();
-    const volatile float kept = hot_unit().multiply_adds(rounds);
-    (void)kept;
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    return static_cast<double>(rounds) * 16 * hot_unit().lanes * 2 / taken.count();
-  }, "rounds"_a, "Floating-point operations per second of one core that does nothing but multiply-adds.");
+  m.def("peak_flops", &peak_flops, nb::call_guard<nb::gil_scoped_release>(),
+        "Floating-point operations per second of one core that does nothing but multiply-adds, its best of many spells.");
   nb::class_<Watch>(m, "LanesWatch", "Lets another thread stop a run and see its epochs.")
       .def(nb::init<>())
       .def("stop", [](Watch& w) { __atomic_store_n(&w.stop, 1, __ATOMIC_RELAXED); })

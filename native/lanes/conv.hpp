@@ -3,6 +3,7 @@
 #include "lanes/vec.hpp"
 
 namespace steadyset::lanes {
+namespace STEADYSET_LEVEL {
 namespace {
 
 // A stack of images in memory: distance of rows and of channels, in vectors.
@@ -47,10 +48,11 @@ LANES_INLINE void forward_tile(const ConvShape& c, const float* w, const float* 
       }
     }
   }
+  const Vec zero = zero_here();
 #pragma GCC unroll 8
   for (int b = 0; b < kOut; ++b)
 #pragma GCC unroll 8
-    for (int t = 0; t < kWide; ++t) y[b * c.out.channel + t] = relu ? larger(sum[b][t], Vec{}) : sum[b][t];
+    for (int t = 0; t < kWide; ++t) y[b * c.out.channel + t] = relu ? larger(zero, sum[b][t]) : sum[b][t];
 }
 
 template <int kOut, int kWide>
@@ -65,6 +67,7 @@ void forward_row(const ConvShape& c, const float* w, const float* bias, const Ve
 LANES_INLINE int forward_channels(const ConvShape& c, int left) {
   if (kRegisters == 32 && c.out_channels % 3 == 0 && c.out_width >= 8) return 3;
   if (kRegisters == 32 && left >= 4) return 4;
+  if (left == 3 || left > 4) return 3;  // 12 sums, 3 taps and a value fill 16 registers, and 12 sums hide what one waits for
   return left >= 2 ? 2 : 1;
 }
 
@@ -230,4 +233,5 @@ void add_weight_gradient(const ConvShape& c, Range outputs, const Vec* x, const 
 }
 
 }  // namespace
+}  // namespace STEADYSET_LEVEL
 }  // namespace steadyset::lanes

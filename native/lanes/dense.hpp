@@ -3,6 +3,7 @@
 #include "lanes/optimizer.hpp"
 
 namespace steadyset::lanes {
+namespace STEADYSET_LEVEL {
 namespace {
 
 constexpr int kBlock = kOutputBlock;
@@ -12,47 +13,56 @@ struct DenseShape {
   int64_t stride;        // from one sample vector to the next
 };
 
-template <int kVectors>
+// kOutputs of a block of outputs, of which some are to be written, for kVectors sample vectors.
+template <int kOutputs, int kVectors>
 LANES_INLINE void dense_block(const DenseShape& d, const float* w, const float* bias, const Vec* x, Vec* y, int outputs,
                               bool relu) {
-  Vec sum[kBlock][kVectors];
-  for (int o = 0; o < kBlock; ++o)
+  Vec sum[kOutputs][kVectors];
+#pragma GCC unroll 8
+  for (int o = 0; o < kOutputs; ++o)
     for (int v = 0; v < kVectors; ++v) sum[o][v] = spread(bias + o * kModels);
   for (int i = 0; i < d.inputs; ++i, w += kBlock * kModels) {
     Vec value[kVectors];
-    for (int v = 0; v < kVectors; ++v) value[v] = x[v * d.stride + i];
-    if (kVectors == 1) {
+    for (int v = 0; v < kVectors; ++v) value[v] = once(x[v * d.stride + i]);
+    if constexpr (kVectors == 1 && kOutputs == kBlock) {
       Vec weight[kBlock];
       spread_block(w, weight);
 #pragma GCC unroll 8
       for (int o = 0; o < kBlock; ++o) sum[o][0] += weight[o] * value[0];
     } else {
 #pragma GCC unroll 8
-      for (int o = 0; o < kBlock; ++o) {
+      for (int o = 0; o < kOutputs; ++o) {
         Vec weight = spread(w + o * kModels);
         for (int v = 0; v < kVectors; ++v) sum[o][v] += weight * value[v];
       }
     }
   }
-  for (int o = 0; o < outputs; ++o)
-    for (int v = 0; v < kVectors; ++v) y[v * d.stride + o] = relu ? larger(sum[o][v], Vec{}) : sum[o][v];
+  // A copy: sums that a loop of unknown length reads would be stored at every input.
+  Vec done[kOutputs][kVectors];
+#pragma GCC unroll 8
+  for (int o = 0; o < kOutputs; ++o)
+    for (int v = 0; v < kVectors; ++v) done[o][v] = once(sum[o][v]);
+  for (int o = 0; o < kOutputs && o < outputs; ++o)
+    for (int v = 0; v < kVectors; ++v) y[v * d.stride + o] = relu ? rectified(done[o][v]) : done[o][v];
 }
 
-// y = w x + b for all sample vectors.
+// y = w x + b for all sample vectors. Two vectors share the loads of the weights; three where there are registers for it.
 void dense_forward(const DenseShape& d, const float* w, const float* bias, const Vec* x, Vec* y, int n_vectors, bool relu) {
+  constexpr int part = kRegisters == 32 ? kBlock : kBlock / 2;  // outputs whose sums fit beside two vectors
   for (int block = 0; block < d.outputs; block += kBlock) {
     const float* weights = w + int64_t(block) * d.inputs * kModels;
     const float* biases = bias + block * kModels;
     int outputs = d.outputs - block < kBlock ? d.outputs - block : kBlock;
     int v = 0;
-    if (kRegisters == 32) {
+    if (kRegisters == 32)
       for (; v + 3 <= n_vectors && n_vectors - v != 4; v += 3)
-        dense_block<3>(d, weights, biases, x + v * d.stride, y + v * d.stride + block, outputs, relu);
-      for (; v + 2 <= n_vectors; v += 2)
-        dense_block<2>(d, weights, biases, x + v * d.stride, y + v * d.stride + block, outputs, relu);
-    }
+        dense_block<kBlock, 3>(d, weights, biases, x + v * d.stride, y + v * d.stride + block, outputs, relu);
+    for (; v + 2 <= n_vectors; v += 2)
+      for (int first = 0; first < outputs; first += part)
+        dense_block<part, 2>(d, weights + first * kModels, biases + first * kModels, x + v * d.stride,
+                             y + v * d.stride + block + first, outputs - first, relu);
     for (; v < n_vectors; ++v)
-      dense_block<1>(d, weights, biases, x + v * d.stride, y + v * d.stride + block, outputs, relu);
+      dense_block<kBlock, 1>(d, weights, biases, x + v * d.stride, y + v * d.stride + block, outputs, relu);
   }
 }
 
@@ -157,4 +167,5 @@ void dense_backward(const Rule& rule, const DenseShape& d, const Memory& memory,
 }
 
 }  // namespace
+}  // namespace STEADYSET_LEVEL
 }  // namespace steadyset::lanes

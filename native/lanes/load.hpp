@@ -3,6 +3,7 @@
 #include "lanes/vec.hpp"
 
 namespace steadyset::lanes {
+namespace STEADYSET_LEVEL {
 namespace {
 
 // As many neighbouring features of one row as are turned together.
@@ -105,4 +106,5 @@ void load(const Batch& batch, int v, const Tensor& t, Vec* out) {
 }
 
 }  // namespace
+}  // namespace STEADYSET_LEVEL
 }  // namespace steadyset::lanes

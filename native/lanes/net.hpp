@@ -6,6 +6,8 @@
 #pragma once
 #include <cstdint>
 
+#include "dispatch.hpp"
+
 namespace steadyset::lanes {
 
 constexpr int kModels = 4;
@@ -85,20 +87,19 @@ struct Batch {
   const uint64_t* mask_keys;   // dropout, one key per lane; null: the masks in memory stand as they are
 };
 
+constexpr int kMultiplyAdds = 48;
+
 struct HotUnit {
   int lanes;
   // Loads the batch, runs forward and backward and updates the weights; losses gets one sum of weighted losses per model.
   void (*step)(const Net&, const Memory&, const Batch&, const Update&, float* losses);
   // Loads the batch and runs forward without dropout; logits[vector][class][lane].
   void (*logits)(const Net&, const Memory&, const Batch&, float* logits);
-  // Runs `rounds` times 16 independent multiply-adds on vectors in registers: what the core can do at most.
+  // Runs `rounds` times kMultiplyAdds multiply-adds on vectors in registers, of which none waits for another: what the core
+  // can do at most.
   float (*multiply_adds)(int64_t rounds);
 };
 
-extern const HotUnit hot_unit_baseline;
-#ifdef STEADYSET_X86_LEVELS
-extern const HotUnit hot_unit_avx2;
-extern const HotUnit hot_unit_avx512;
-#endif
+STEADYSET_HOT_UNIT(HotUnit, hot_unit)
 
 }  // namespace steadyset::lanes

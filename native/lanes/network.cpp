@@ -8,6 +8,14 @@
 
 namespace steadyset::lanes {
 
+namespace {
+
+// Beyond these sizes products would leave their types; no network that fits into memory comes near.
+constexpr int64_t kLargest = int64_t{1} << 31;
+constexpr int kLongest = 1 << 20;
+
+}  // namespace
+
 Network::Network(int channels, int height, int width, const std::vector<LayerSpec>& layers) {
   if (channels < 1 || height < 1 || width < 1) throw std::invalid_argument("the input has no features");
   add_tensor(channels, height, width);
@@ -30,12 +38,15 @@ Network::Network(int channels, int height, int width, const std::vector<LayerSpe
 }
 
 int Network::add_tensor(int channels, int height, int width) {
+  if (int64_t(channels) * height > kLargest || int64_t(channels) * height * width > kLargest)
+    throw std::invalid_argument("a layer is too large");
   tensors_.push_back({channels, height, width, 0, 0});
   return static_cast<int>(tensors_.size()) - 1;
 }
 
 // Whole vectors of the widest level, so that no two layers share one.
 int64_t Network::reserve(int64_t count) {
+  if (count > kLargest) throw std::invalid_argument("a layer is too large");
   const int64_t first = stored_;
   stored_ += (count + kOutputBlock - 1) / kOutputBlock * kOutputBlock;
   return first;
@@ -44,6 +55,8 @@ int64_t Network::reserve(int64_t count) {
 void Network::add_conv(const LayerSpec& layer, bool relu, int pool) {
   const int in = static_cast<int>(tensors_.size()) - 1;
   tensors_[in].pad = layer.padding;
+  if (std::max({layer.size, layer.kernel_height, layer.kernel_width, layer.padding}) > kLongest)
+    throw std::invalid_argument("a layer is too large");
   const int64_t channels = tensors_[in].channels;
   const int height = tensors_[in].height + 2 * layer.padding - layer.kernel_height + 1;
   const int width = tensors_[in].width + 2 * layer.padding - layer.kernel_width + 1;
@@ -80,6 +93,7 @@ void Network::add_linear(const LayerSpec& layer, bool relu) {
   const int in = static_cast<int>(tensors_.size()) - 1;
   const int64_t inputs = int64_t(tensors_[in].channels) * tensors_[in].height * tensors_[in].width;
   if (layer.size < 1) throw std::invalid_argument("a linear layer has no outputs");
+  if (layer.size > kLongest) throw std::invalid_argument("a layer is too large");
   const int64_t outputs = (int64_t(layer.size) + kOutputBlock - 1) / kOutputBlock * kOutputBlock;
   Op op{};
   op.kind = Kind::linear;

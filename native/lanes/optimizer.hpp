@@ -3,6 +3,7 @@
 #include "lanes/vec.hpp"
 
 namespace steadyset::lanes {
+namespace STEADYSET_LEVEL {
 namespace {
 
 // A parameter and its moments, from one place on.
@@ -67,4 +68,5 @@ void update_parameters(const Rule rule, Slots slots, int64_t count, const float*
 }
 
 }  // namespace
+}  // namespace STEADYSET_LEVEL
 }  // namespace steadyset::lanes

@@ -3,13 +3,14 @@
 #include "lanes/vec.hpp"
 
 namespace steadyset::lanes {
+namespace STEADYSET_LEVEL {
 namespace {
 
 // tanh(x) = 1 - 2 / (e^2x + 1): the absolute error stays near 1e-7, relative to outputs of order one.
 LANES_INLINE Vec hyperbolic_tangent(Vec x) { return 1.0f - 2.0f / (exponential(2.0f * x) + 1.0f); }
 
 LANES_INLINE Vec apply(Kind kind, Vec x) {
-  if (kind == Kind::relu) return larger(x, Vec{});
+  if (kind == Kind::relu) return rectified(x);
   if (kind == Kind::tanh) return hyperbolic_tangent(x);
   return x;
 }
@@ -67,4 +68,5 @@ void cross_entropy(int n_classes, const int32_t* labels, const float* shares, Ve
 }
 
 }  // namespace
+}  // namespace STEADYSET_LEVEL
 }  // namespace steadyset::lanes

@@ -3,6 +3,7 @@
 #include "lanes/vec.hpp"
 
 namespace steadyset::lanes {
+namespace STEADYSET_LEVEL {
 namespace {
 
 struct PoolShape {
@@ -82,4 +83,5 @@ void average_unpool(const PoolShape& p, const Vec* dy, Vec* dx) {
 }
 
 }  // namespace
+}  // namespace STEADYSET_LEVEL
 }  // namespace steadyset::lanes

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -12,7 +13,6 @@
 #include <sys/mman.h>
 #endif
 
-#include "isa.hpp"
 #include "lanes/random.hpp"
 
 namespace steadyset::lanes {
@@ -21,33 +21,40 @@ namespace {
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Zeroed floats: the padding of tensors and weights must be zero. A large block asks for huge pages, because scattered
-// small ones crowd some sets of the second-level cache and end the prefetching of a stream every 4 KB.
+// small ones crowd some sets of the second-level cache and end the prefetching of a stream every 4 KB. Gigabytes take
+// seconds where the memory is new to the machine: `stop` ends it before all are zero.
 class Aligned {
  public:
-  explicit Aligned(int64_t count) {
+  explicit Aligned(int64_t count, const int* stop = nullptr) {
     constexpr size_t huge_page = size_t{1} << 21;
     const size_t used = static_cast<size_t>(std::max<int64_t>(count, 1)) * sizeof(float);
     const size_t alignment = used > huge_page / 2 ? huge_page : 64;
     const size_t bytes = (used + alignment - 1) / alignment * alignment;
-    data_ = static_cast<float*>(std::aligned_alloc(alignment, bytes));
-    if (data_ == nullptr) throw std::bad_alloc();
+    alignment_ = std::align_val_t{alignment};
+    data_ = static_cast<float*>(::operator new(bytes, alignment_));
 #ifdef MADV_HUGEPAGE
     if (alignment == huge_page) madvise(data_, bytes, MADV_HUGEPAGE);
 #endif
-    std::memset(data_, 0, used);
+    constexpr size_t piece = size_t{1} << 26;
+    for (size_t from = 0; from < used; from += piece) {
+      if (stop != nullptr && __atomic_load_n(stop, __ATOMIC_RELAXED)) return;
+      std::memset(reinterpret_cast<char*>(data_) + from, 0, std::min(piece, used - from));
+    }
   }
-  ~Aligned() { std::free(data_); }
+  ~Aligned() { ::operator delete(data_, alignment_); }
   Aligned(const Aligned&) = delete;
   Aligned& operator=(const Aligned&) = delete;
   float* get() { return data_; }
 
  private:
   float* data_;
+  std::align_val_t alignment_;
 };
 
 // All that unit.cpp works on, for batches of up to `vectors` sample vectors: arrays of one block.
 struct Workspace {
-  Workspace(const Network& network, int64_t vectors, int lanes, bool training, bool adam) : net(network.net()) {
+  Workspace(const Network& network, int64_t vectors, int lanes, bool training, bool adam, const int* stop)
+      : net(network.net()) {
     const int64_t parameters = net.n_parameters * kModels, values = vectors * net.arena * lanes;
     float* indices = nullptr;
     const std::pair<float**, int64_t> arrays[] = {
@@ -63,7 +70,8 @@ struct Workspace {
     };
     int64_t total = 0;
     for (const auto& [place, count] : arrays) total += ceil_div(count, kMaxLanes) * kMaxLanes;
-    block_ = std::make_unique<Aligned>(total);
+    memory.stop = stop;
+    block_ = std::make_unique<Aligned>(total, stop);
     float* next = block_->get();
     for (const auto& [place, count] : arrays) {
       *place = next;
@@ -81,12 +89,13 @@ struct Workspace {
 
 // Mean and standard deviation over a bag's rows; a constant feature is left unscaled, as scikit-learn does.
 template <class Number>
-void standard_statistics(const Number* x, const Bag& bag, int64_t row_size, float* center, float* scale) {
+void standard_statistics(const Number* x, const Bag& bag, int64_t row_size, float* center, float* scale, const Watch& watch) {
   std::vector<double> sum(row_size), squares(row_size);
-  for (int64_t i = 0; i < bag.n_rows; ++i)
+  const auto go_on = [&] { return !__atomic_load_n(&watch.stop, __ATOMIC_RELAXED); };
+  for (int64_t i = 0; i < bag.n_rows && go_on(); ++i)
     for (int64_t f = 0; f < row_size; ++f) sum[f] += static_cast<double>(x[bag.rows[i] * row_size + f]);
   for (double& s : sum) s /= static_cast<double>(bag.n_rows);
-  for (int64_t i = 0; i < bag.n_rows; ++i)
+  for (int64_t i = 0; i < bag.n_rows && go_on(); ++i)
     for (int64_t f = 0; f < row_size; ++f) {
       const double d = static_cast<double>(x[bag.rows[i] * row_size + f]) - sum[f];
       squares[f] += d * d;
@@ -111,7 +120,7 @@ class Walk {
   int64_t count() const { return std::min(batch_, bag_.n_rows - at_); }
   int64_t row(int64_t i) const { return bag_.rows[order_[at_ + i]]; }
   int64_t seen() const { return epoch_ * bag_.n_rows + at_; }
-  bool ends_epoch() const { return at_ + count() == bag_.n_rows; }
+  bool at_last_batch() const { return epoch_ + 1 == epochs_ && at_ + count() == bag_.n_rows; }
 
   void advance() {
     at_ += count();
@@ -144,12 +153,13 @@ class Group {
   Group(const Network& network, const Data& data, const std::vector<Bag>& bags, const Recipe& recipe, Watch& watch)
       : network_(network), data_(data), bags_(bags), recipe_(recipe), watch_(watch), unit_(hot_unit()),
         samples_(unit_.lanes / kModels), vectors_(ceil_div(largest_batch(), samples_)),
-        space_(network, vectors_, unit_.lanes, true, recipe.optimizer == Optimizer::adam),
+        space_(network, vectors_, unit_.lanes, true, recipe.optimizer == Optimizer::adam, &watch.stop),
         rows_(vectors_ * kMaxLanes), mask_keys_(vectors_ * kMaxLanes), labels_(vectors_ * kMaxLanes),
-        shares_(vectors_ * kMaxLanes) {
+        shares_(vectors_ * kMaxLanes), logits_(vectors_ * network.n_classes() * unit_.lanes) {
     for (size_t m = 0; m < bags.size(); ++m) walks_.emplace_back(bags[m], recipe);
     outcome_.losses.assign(bags.size() * recipe.rates.size(), 0.0f);
-    space_.memory.stop = &watch.stop;
+    outcome_.parameters.resize(bags.size() * network.n_parameters());
+    outcome_.first_moments.resize(bags.size() * network.n_parameters());
     start_weights();
     if (recipe.scaling.kind == Scaling::Kind::standard) standardise();
   }
@@ -163,9 +173,8 @@ class Group {
       }
       const Batch batch = next_batch(step);
       unit_.step(space_.net, space_.memory, batch, next_update(step), losses);
-      if (!record(losses, step)) return std::move(outcome_);
+      if (!record(losses, batch, step)) return std::move(outcome_);
     }
-    collect();
     return std::move(outcome_);
   }
 
@@ -197,8 +206,8 @@ class Group {
     for (size_t m = 0; m < bags_.size(); ++m) {
       float* center = outcome_.center.data() + m * size;
       float* scale = outcome_.scale.data() + m * size;
-      if (data_.x_is_uint8) standard_statistics(static_cast<const uint8_t*>(data_.x), bags_[m], size, center, scale);
-      else standard_statistics(static_cast<const float*>(data_.x), bags_[m], size, center, scale);
+      if (data_.x_is_uint8) standard_statistics(static_cast<const uint8_t*>(data_.x), bags_[m], size, center, scale, watch_);
+      else standard_statistics(static_cast<const float*>(data_.x), bags_[m], size, center, scale, watch_);
       for (int64_t f = 0; f < size; ++f) {
         centers_->get()[f * kModels + m] = center[f];
         scales_->get()[f * kModels + m] = scale[f];
@@ -267,12 +276,14 @@ class Group {
     return u;
   }
 
-  bool record(const float* losses, int64_t step) {
+  bool record(const float* losses, const Batch& batch, int64_t step) {
+    if (std::any_of(walks_.begin(), walks_.end(), [](const Walk& walk) { return walk.at_last_batch(); }))
+      unit_.logits(space_.net, space_.memory, batch, logits_.get());
     int least = static_cast<int>(recipe_.rates.size());
     for (size_t m = 0; m < walks_.size(); ++m) {
       Walk& walk = walks_[m];
       if (!walk.done()) {
-        if (!std::isfinite(losses[m])) {
+        if (!std::isfinite(losses[m]) || (walk.at_last_batch() && !collect(m))) {
           outcome_.diverged_bag = static_cast<int>(m);
           outcome_.diverged_step = step;
           return false;
@@ -287,14 +298,19 @@ class Group {
     return true;
   }
 
-  void collect() {
-    const int64_t n = network_.n_parameters();
-    outcome_.parameters.resize(bags_.size() * n);
-    outcome_.first_moments.resize(bags_.size() * n);
-    for (size_t m = 0; m < bags_.size(); ++m) {
-      network_.unpack(space_.memory.weights, static_cast<int>(m), outcome_.parameters.data() + m * n);
-      network_.unpack(space_.memory.first, static_cast<int>(m), outcome_.first_moments.data() + m * n);
-    }
+  // A bag that is done keeps its place beside the others, but not its weights: they are taken here, after its last step.
+  // That step has no loss after it, so its weights and what they make of its batch are looked at; false: not all finite.
+  bool collect(size_t m) {
+    const int64_t n = network_.n_parameters(), n_classes = network_.n_classes();
+    float* weights = outcome_.parameters.data() + m * n;
+    network_.unpack(space_.memory.weights, static_cast<int>(m), weights);
+    network_.unpack(space_.memory.first, static_cast<int>(m), outcome_.first_moments.data() + m * n);
+    const auto finite = [](float value) { return std::isfinite(value); };
+    if (!std::all_of(weights, weights + n, finite)) return false;
+    for (int64_t i = 0; i < walks_[m].count(); ++i)
+      for (int64_t c = 0; c < n_classes; ++c)
+        if (!finite(logits_.get()[(i / samples_ * n_classes + c) * unit_.lanes + i % samples_ * kModels + m])) return false;
+    return true;
   }
 
   const Network& network_;
@@ -309,6 +325,7 @@ class Group {
   std::vector<uint64_t> mask_keys_;
   std::vector<int32_t> labels_;
   std::vector<float> shares_;
+  Aligned logits_;
   std::unique_ptr<Aligned> centers_, scales_;
   std::vector<Walk> walks_;
   Outcome outcome_;
@@ -316,27 +333,21 @@ class Group {
 
 }  // namespace
 
-const HotUnit& hot_unit() {
-#ifdef STEADYSET_X86_LEVELS
-  if (level() == Level::avx512) return hot_unit_avx512;
-  if (level() == Level::avx2) return hot_unit_avx2;
-#endif
-  return hot_unit_baseline;
-}
-
 Outcome train(const Network& network, const Data& data, const std::vector<Bag>& bags, const Recipe& recipe, Watch& watch) {
   return Group(network, data, bags, recipe, watch).run();
 }
 
 void predict(const Network& network, const float* parameters, int n_models, const void* x, bool x_is_uint8, int64_t n,
-             const Scaling& scaling, const float* center, const float* scale, double* out, int64_t model_stride, Watch& watch) {
+             const Scaling& scaling, const float* center, const float* scale, double* out, int64_t model_stride, Watch& watch,
+             Poll poll) {
   const HotUnit& unit = hot_unit();
   const int samples = unit.lanes / kModels;
   const int64_t vectors = std::min<int64_t>(6, ceil_div(n, samples));
-  Workspace space(network, vectors, unit.lanes, false, false);
+  Workspace space(network, vectors, unit.lanes, false, false, &watch.stop);
   const int64_t size = network.row_size(), n_classes = network.n_classes();
   Aligned centers(center ? size * kModels : 0), scales(center ? size * kModels : 0);
-  for (int m = 0; m < n_models; ++m) {
+  const auto go_on = [&] { return !__atomic_load_n(&watch.stop, __ATOMIC_RELAXED) && !poll.ask(poll.whom); };
+  for (int m = 0; m < n_models && go_on(); ++m) {
     network.pack(parameters + m * network.n_parameters(), m, space.memory.weights);
     for (int64_t f = 0; center != nullptr && f < size; ++f) {
       centers.get()[f * kModels + m] = center[m * size + f];
@@ -345,8 +356,7 @@ void predict(const Network& network, const float* parameters, int n_models, cons
   }
   std::vector<int64_t> rows(vectors * kMaxLanes);
   Aligned logits(vectors * n_classes * unit.lanes);
-  space.memory.stop = &watch.stop;
-  for (int64_t first = 0; first < n && !__atomic_load_n(&watch.stop, __ATOMIC_RELAXED); first += vectors * samples) {
+  for (int64_t first = 0; first < n && go_on(); first += vectors * samples) {
     const int64_t count = std::min(vectors * samples, n - first);
     const int64_t used = ceil_div(count, samples);
     for (int64_t i = 0; i < used * samples; ++i)
@@ -360,7 +370,15 @@ void predict(const Network& network, const float* parameters, int n_models, cons
         const float* score = logits.get() + i / samples * n_classes * unit.lanes + i % samples * kModels + m;
         double* to = out + m * model_stride + (first + i) * n_classes;
         double top = score[0], sum = 0;
-        for (int64_t c = 1; c < n_classes; ++c) top = std::max<double>(top, score[c * unit.lanes]);
+        bool finite = true;
+        for (int64_t c = 0; c < n_classes; ++c) {
+          finite = finite && std::isfinite(score[c * unit.lanes]);
+          top = std::max<double>(top, score[c * unit.lanes]);
+        }
+        if (!finite) {  // the caller is to say which point of which model
+          std::fill_n(to, n_classes, std::numeric_limits<double>::quiet_NaN());
+          continue;
+        }
         for (int64_t c = 0; c < n_classes; ++c) sum += to[c] = std::exp(static_cast<double>(score[c * unit.lanes]) - top);
         for (int64_t c = 0; c < n_classes; ++c) to[c] /= sum;
       }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lanes/network.hpp"
+#include "poll.hpp"
 
 namespace steadyset::lanes {
 
@@ -58,12 +59,12 @@ struct Outcome {
   bool stopped = false;
 };
 
-const HotUnit& hot_unit();
-
 Outcome train(const Network& network, const Data& data, const std::vector<Bag>& bags, const Recipe& recipe, Watch& watch);
 
-// Class probabilities of up to four models on rows [0, n): out[model][row][class]. center and scale may be null.
+// Class probabilities of up to four models on rows [0, n): out[model][row][class], NaN where a logit is not finite. center and
+// scale may be null. The watch or the poll may stop it.
 void predict(const Network& network, const float* parameters, int n_models, const void* x, bool x_is_uint8, int64_t n,
-             const Scaling& scaling, const float* center, const float* scale, double* out, int64_t model_stride, Watch& watch);
+             const Scaling& scaling, const float* center, const float* scale, double* out, int64_t model_stride, Watch& watch,
+             Poll poll);
 
 }  // namespace steadyset::lanes

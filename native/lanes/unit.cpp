@@ -6,6 +6,7 @@
 #include "lanes/pool.hpp"
 
 namespace steadyset::lanes {
+namespace STEADYSET_LEVEL {
 namespace {
 
 struct Run {
@@ -268,22 +269,25 @@ void logits(const Net& net, const Memory& memory, const Batch& batch, float* out
 }
 
 float multiply_adds(int64_t rounds) {
-  Vec sum[kRegisters / 2];
+  constexpr int chains = kRegisters == 32 ? 24 : 12;  // more than a core has under way at a time
+  Vec sum[chains];
   for (Vec& one : sum) one = all(0.5f);
   const Vec factor = once(all(0.999f)), term = once(all(0.001f));
   for (int64_t round = 0; round < rounds; ++round)
-    for (int repeat = 0; repeat < 32 / kRegisters; ++repeat)
-      for (Vec& one : sum) one = once(one * factor + term);
+#pragma GCC unroll 4
+    for (int repeat = 0; repeat < kMultiplyAdds / chains; ++repeat)
+#pragma GCC unroll 24
+      for (int i = 0; i < chains; ++i) sum[i] = once(sum[i] * factor + term);
   float total = 0;
   for (Vec& one : sum) total += one[0];
   return total;
 }
 
-}  // namespace
+constexpr HotUnit kUnit = {kLanes, step, logits, multiply_adds};
 
-#define LANES_JOIN(a, b) a##b
-#define LANES_NAME(level) LANES_JOIN(hot_unit_, level)
-extern const HotUnit LANES_NAME(STEADYSET_LEVEL);
-const HotUnit LANES_NAME(STEADYSET_LEVEL) = {kLanes, step, logits, multiply_adds};
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+
+const HotUnit& STEADYSET_ENTRY(hot_unit_)() { return STEADYSET_LEVEL::kUnit; }
 
 }  // namespace steadyset::lanes

@@ -7,8 +7,10 @@
 #endif
 
 #include "lanes/net.hpp"
+#include "simd/level.hpp"
 
 namespace steadyset::lanes {
+namespace STEADYSET_LEVEL {
 namespace {
 
 #if defined(__AVX512F__)
@@ -71,7 +73,21 @@ LANES_INLINE Vec once(Vec value) {
   return value;
 }
 
+// A zero that is made where it stands: GCC would make it before a loop and hold a register for it all the way through.
+LANES_INLINE Vec zero_here() {
+  Vec zero = {};
+#if defined(__SSE2__)
+  asm volatile("" : "+v"(zero));
+#elif defined(__aarch64__)
+  asm volatile("" : "+w"(zero));
+#endif
+  return zero;
+}
+
 LANES_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
+
+// A NaN stays one, as in PyTorch: an overflow must not pass for a silent unit.
+LANES_INLINE Vec rectified(Vec x) { return larger(Vec{}, x); }
 
 // Sum over the samples of a vector: one value per model.
 LANES_INLINE Quad over_samples(const Vec* value) {
@@ -173,4 +189,5 @@ LANES_INLINE int64_t plane(const Tensor& t) { return pitch(t) * (t.height + 2 * 
 LANES_INLINE int64_t interior(const Tensor& t) { return t.offset + t.pad * pitch(t) + t.pad; }
 
 }  // namespace
+}  // namespace STEADYSET_LEVEL
 }  // namespace steadyset::lanes

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "isa.hpp"
 #include "parallel.hpp"
 #include "selection/api.hpp"
 #include "view.hpp"
@@ -27,29 +26,18 @@ Rows rows_of(const Py_buffer& b, int kind) {
   return {static_cast<const char*>(b.buf), b.shape[0], b.shape[1], b.strides[0], b.strides[1], static_cast<Kind>(kind)};
 }
 
-const SelectionUnit& unit() {
-#ifdef STEADYSET_X86_LEVELS
-  if (level() == Level::avx512) return selection_unit_avx512();
-  if (level() == Level::avx2) return selection_unit_avx2();
-#endif
-  return selection_unit_baseline();
-}
-
 using Failure = std::optional<std::pair<int, int64_t>>;
 
-// Runs work(first, last) over all rows without the GIL; the failure at the lowest row, if any.
+// Runs work(first, last, poll) over all rows without the GIL; the failure at the lowest row, if any.
 template <class Work> Failure over_rows(int64_t n_rows, int threads, Work work) {
   Outcome worst = {-1, Problem::none};
   std::mutex guard;
-  {
-    nb::gil_scoped_release released;
-    split(n_rows, threads < 1 ? 1 : threads, 16, [&](int64_t first, int64_t last) {
-      Outcome outcome = work(first, last);
-      if (outcome.problem == Problem::none) return;
-      std::lock_guard<std::mutex> lock(guard);
-      if (worst.problem == Problem::none || outcome.row < worst.row) worst = outcome;
-    });
-  }
+  split(n_rows, threads, 16, [&](int64_t first, int64_t last, Poll poll) {
+    Outcome outcome = work(first, last, poll);
+    if (outcome.problem == Problem::none) return;
+    std::lock_guard<std::mutex> lock(guard);
+    if (worst.problem == Problem::none || outcome.row < worst.row) worst = outcome;
+  });
   if (worst.problem == Problem::none) return std::nullopt;
   return std::make_pair(static_cast<int>(worst.problem), worst.row);
 }
@@ -59,30 +47,36 @@ void require_output(const Py_buffer& out, const Rows& rows, int64_t itemsize) {
     throw std::invalid_argument("out must be a contiguous array of the scores' shape");
 }
 
+void require_k(int64_t k, const Rows& rows) {
+  if (k < 1 || k > rows.n_classes) throw std::invalid_argument("k must lie between 1 and the number of columns");
+}
+
 Failure select_labels(nb::handle scores, int kind, int rule, double a, double b, int64_t k, double sum_slack,
-               double tie_slack, nb::handle out, int threads) {
+                      nb::handle out, int threads) {
   View in(scores, PyBUF_STRIDED_RO), to(out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
   Rows rows = rows_of(*in, kind);
   require_output(*to, rows, 1);
-  if (rule < 0 || rule > static_cast<int>(RuleId::svbop)) throw std::invalid_argument("rule is unknown");
-  if (static_cast<RuleId>(rule) == RuleId::top_k && (k < 1 || k > rows.n_classes))
-    throw std::invalid_argument("k must lie between 1 and the number of columns");
-  Rule asked = {static_cast<RuleId>(rule), a, b, k, sum_slack, tie_slack};
-  const SelectionUnit& chosen = unit();
+  if (rule < 0 || rule > static_cast<int>(RuleId::inflated_top_k)) throw std::invalid_argument("rule is unknown");
+  RuleId id = static_cast<RuleId>(rule);
+  if (id == RuleId::top_k || id == RuleId::inflated_top_k) require_k(k, rows);
+  Rule asked = {id, a, b, k, sum_slack};
+  const SelectionUnit& chosen = selection_unit();
   auto* mask = to.as<uint8_t>();
-  return over_rows(rows.n_rows, threads, [&](int64_t first, int64_t last) {
-    return chosen.select(rows, asked, mask, first, last);
+  return over_rows(rows.n_rows, threads, [&](int64_t first, int64_t last, Poll poll) {
+    return chosen.select(rows, asked, mask, first, last, poll);
   });
 }
 
-Failure entries(nb::handle scores, int kind, nb::handle out, int threads) {
+Failure entries(nb::handle scores, int kind, int64_t k, nb::handle out, int threads) {
   View in(scores, PyBUF_STRIDED_RO), to(out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
   Rows rows = rows_of(*in, kind);
   require_output(*to, rows, 8);
-  const SelectionUnit& chosen = unit();
+  require_k(k, rows);
+  const SelectionUnit& chosen = selection_unit();
   auto* entries = to.as<double>();
-  return over_rows(rows.n_rows, threads, [&](int64_t first, int64_t last) {
-    return chosen.entry_epsilons(rows, entries, first, last);
+  return over_rows(rows.n_rows, threads, [&](int64_t first, int64_t last, Poll poll) {
+    return k == 1 ? chosen.entry_epsilons(rows, entries, first, last, poll)
+                  : chosen.top_entries(rows, k, entries, first, last, poll);
   });
 }
 
@@ -90,8 +84,8 @@ Failure entries(nb::handle scores, int kind, nb::handle out, int threads) {
 
 void bind_selection(nb::module_& m) {
   m.def("select", &select_labels, nb::arg("scores"), nb::arg("kind"), nb::arg("rule"), nb::arg("a"), nb::arg("b"),
-        nb::arg("k"), nb::arg("sum_slack"), nb::arg("tie_slack"), nb::arg("out"), nb::arg("threads"),
+        nb::arg("k"), nb::arg("sum_slack"), nb::arg("out"), nb::arg("threads"),
         "Fill `out` with the rule's mask; None, or (problem, row) for the first row that cannot be answered.");
-  m.def("entry_epsilons", &entries, nb::arg("scores"), nb::arg("kind"), nb::arg("out"), nb::arg("threads"),
-        "Fill `out` with each label's entry epsilon; None, or (problem, row).");
+  m.def("entry_epsilons", &entries, nb::arg("scores"), nb::arg("kind"), nb::arg("k"), nb::arg("out"),
+        nb::arg("threads"), "Fill `out` with each label's entry epsilon into the inflated top k; None, or (problem, row).");
 }

@@ -1,18 +1,13 @@
 // Thresholds: every rule ends as "all entries >= threshold", so that membership is monotone in the score, to the bit.
-// Included inside the anonymous namespace of unit.cpp.
+#pragma once
+#include "selection/bits.hpp"
+
+namespace steadyset {
+namespace STEADYSET_LEVEL {
+namespace {
 
 constexpr double kInvSqrt2 = 0.70710678118654752440;
 constexpr double kOutward = 8 * 2.220446049250313e-16;  // sets are rounded outward: any superset keeps compatibility
-
-template <class T> inline T step(T x, bool up) {  // the neighbouring number of a finite x
-  using Int = typename Vec<T>::Int;
-  Int bits = bits_of(x);
-  if (x == 0) bits = up ? 1 : static_cast<Int>(1) | ~Vec<T>::magnitude;
-  else bits += (x > 0) == up ? 1 : -1;
-  T y;
-  __builtin_memcpy(&y, &bits, sizeof y);
-  return y;
-}
 
 // The smallest difference d = w_j - M (a double) that counts as d / epsilon > bound.
 inline double smallest_difference(double bound, double epsilon) {
@@ -32,3 +27,7 @@ template <class T> inline T threshold_at(T max, double difference) {
   T below = step(t, false);
   return static_cast<double>(below) - m >= difference ? below : t;
 }
+
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+}  // namespace steadyset

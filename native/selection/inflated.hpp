@@ -1,5 +1,15 @@
 // The inflated argmax (the paper's Theorem 9 and its proposition on computing it), on u = (w - max) / epsilon.
-// Included inside the anonymous namespace of unit.cpp.
+#pragma once
+#include <stdint.h>
+
+#include "selection/boundary.hpp"
+#include "selection/scratch.hpp"
+#include "selection/stretches.hpp"
+#include "simd/simd.hpp"
+
+namespace steadyset {
+namespace STEADYSET_LEVEL {
+namespace {
 
 constexpr int64_t kSortable = 64;    // up to this many candidates are sorted, so that their order cannot change a bit
 constexpr int64_t kCollect = 256;    // candidates met before the lower bound of c is raised for the first time
@@ -11,28 +21,21 @@ struct Sums {
 
 // Eight running sums, folded every 1,024 entries to keep the rounding small.
 inline Sums sums_above(const double* u, int64_t n, double c) {
-  using Reals = Vec<double>::type;
-  using Ints = Vec<double>::ints;
   Sums total = {0, 0, 0};
   for (int64_t start = 0; start < n; start += 1024) {
     int64_t end = n - start > 1024 ? start + 1024 : n;
-    Reals a1 = {}, a2 = {};
-    Ints positive = {};
+    Vec<double> a1 = {}, a2 = {}, below = broadcast(c);
+    Vec<int64_t> positive = {};
     int64_t j = start;
     for (; j + 8 <= end; j += 8) {
-      Reals x = *reinterpret_cast<const Reals*>(u + j) - c;
-      Ints above = x > 0;
-      x = above ? x : Reals{};
-      a1 += x;
-      a2 += x * x;
-      positive -= above;
+      Vec<double> x = load(u + j) - below;
+      Vec<int64_t> above = x > 0.0;
+      x = only(above, x);
+      a1 = a1 + x;
+      a2 = a2 + x * x;
+      positive = positive - above;
     }
-    Sums part = {0, 0, 0};
-    for (int l = 0; l < 8; ++l) {
-      part.s1 += a1[l];
-      part.s2 += a2[l];
-      part.count += static_cast<double>(positive[l]);
-    }
+    Sums part = {sum_in_order(a1), sum_in_order(a2), static_cast<double>(sum_in_order(positive))};
     for (; j < end; ++j) {
       double x = u[j] - c;
       if (!(x > 0)) continue;
@@ -50,14 +53,11 @@ inline Sums sums_above(const double* u, int64_t n, double c) {
 // Moves the entries above c to the front, in their order; returns how many they are.
 inline int64_t keep_above(double* u, int64_t n, double c) {
   int64_t kept = 0, j = 0;
-#if defined(__AVX512F__)
+  Vec<double> least = broadcast(c);
   for (; j + 8 <= n; j += 8) {
-    __m512d x = _mm512_loadu_pd(u + j);
-    __mmask8 above = _mm512_cmp_pd_mask(x, _mm512_set1_pd(c), _CMP_GT_OQ);
-    _mm512_storeu_pd(u + kept, _mm512_maskz_compress_pd(above, x));
-    kept += __builtin_popcount(above);
+    Vec<double> x = load(u + j);
+    kept += compress(u + kept, x > least, x);
   }
-#endif
   for (; j < n; ++j) {
     double x = u[j];
     u[kept] = x;
@@ -78,18 +78,15 @@ inline double newton(const Sums& s, double c) {
 inline double bound_from_active(const double* u, int64_t n, double cut) {
   Sums first = sums_above(u, n, cut);
   double k = first.count, mean = cut + first.s1 / k;
-  using Reals = Vec<double>::type;
   double squares = 0;
   for (int64_t start = 0; start < n; start += 1024) {
     int64_t end = n - start > 1024 ? start + 1024 : n, j = start;
-    Reals sum = {};
+    Vec<double> sum = {};
     for (; j + 8 <= end; j += 8) {
-      Reals x = *reinterpret_cast<const Reals*>(u + j);
-      Reals d = x > cut ? x - mean : Reals{};
-      sum += d * d;
+      Vec<double> x = load(u + j), d = only(x > cut, x - mean);
+      sum = sum + d * d;
     }
-    double part = 0;
-    for (int l = 0; l < 8; ++l) part += sum[l];
+    double part = sum_in_order(sum);
     for (; j < end; ++j) part += u[j] > cut ? (u[j] - mean) * (u[j] - mean) : 0;
     squares += part;
   }
@@ -141,14 +138,11 @@ template <class T> struct Candidates {
     if (!scratch.reserve(n + count + 8)) return false;
     double* u = scratch.values;
     int64_t j = 0;
-#if defined(__AVX512F__)
+    Vec<double> least = broadcast(c);
     for (; usable_inverse && j + 8 <= count; j += 8) {
-      __m512d x = _mm512_mul_pd(_mm512_sub_pd(eight(row + j), _mm512_set1_pd(max)), _mm512_set1_pd(inverse));
-      __mmask8 above = _mm512_cmp_pd_mask(x, _mm512_set1_pd(c), _CMP_GT_OQ);
-      _mm512_storeu_pd(u + n, _mm512_maskz_compress_pd(above, x));
-      n += __builtin_popcount(above);
+      Vec<double> x = (load_as_doubles(row + j) - max) * inverse;
+      n += compress(u + n, x > least, x);
     }
-#endif
     for (; j < count; ++j) {
       double gap = static_cast<double>(row[j]) - max;
       u[n] = usable_inverse ? gap * inverse : gap / epsilon;
@@ -167,31 +161,43 @@ template <class T> struct Candidates {
     }
     limit = n + (n > kCollect ? n : kCollect);
   }
+};
 
-#if defined(__AVX512F__)
- private:
-  static __m512d eight(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
-  static __m512d eight(const double* p) { return _mm512_loadu_pd(p); }
-#endif
+// Whether a stretch of the row can hold an entry that reaches a threshold: every one may in a row that nobody looked at.
+struct EveryStretch {
+  template <class T> bool reaches(int64_t, T) const { return true; }
 };
 
 // The threshold of the inflated argmax for a row of which more than two entries lie within the margin.
-template <class T>
-inline bool inflated_threshold(const T* row, int64_t n, T max, T margin, double epsilon, Scratch& scratch, T* threshold) {
-  Candidates<T> found{scratch, static_cast<double>(max), epsilon};
-  T floor = margin;
-  int64_t j = 0;
-  for (; j + Vec<T>::lanes <= n; j += Vec<T>::lanes) {
-    if (!any_reaches(row + j, floor)) continue;
-    if (!found.add(row + j, Vec<T>::lanes)) return false;
-    if (found.n >= found.limit) {
-      found.tighten();
-      T raised = threshold_at(max, found.c * epsilon);
-      floor = raised > floor ? step(raised, false) : floor;
+template <class T> struct InflatedRow {
+  const T* row;
+  int64_t n;
+  T max, margin;
+
+  template <class Stretches> bool solve(const Stretches& peaks, double epsilon, Scratch& scratch, T* threshold) const {
+    constexpr int lanes = Vec<T>::lanes;
+    Candidates<T> found{scratch, static_cast<double>(max), epsilon};
+    T floor = margin;
+    for (int64_t start = 0; start < n; start += kStretch) {
+      if (!peaks.reaches(start, floor)) continue;
+      int64_t end = n - start > kStretch ? start + kStretch : n, j = start;
+      for (; j + lanes <= end; j += lanes) {
+        if (!any(load(row + j) >= floor)) continue;
+        if (!found.add(row + j, lanes)) return false;
+        if (found.n >= found.limit) {
+          found.tighten();
+          T raised = threshold_at(max, found.c * epsilon);
+          floor = raised > floor ? step(raised, false) : floor;
+        }
+      }
+      if (j < end && !found.add(row + j, end - j)) return false;
     }
+    double bound = inflated_bound(scratch.values, found.n, found.c);
+    *threshold = threshold_at(max, smallest_difference(bound - kOutward, epsilon));
+    return true;
   }
-  if (j < n && !found.add(row + j, n - j)) return false;
-  double bound = inflated_bound(scratch.values, found.n, found.c);
-  *threshold = threshold_at(max, smallest_difference(bound - kOutward, epsilon));
-  return true;
-}
+};
+
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+}  // namespace steadyset

@@ -1,5 +1,14 @@
 // The epsilon-path: the epsilon beyond which each label enters the inflated argmax.
-// Included inside the anonymous namespace of unit.cpp.
+#pragma once
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "poll.hpp"
+#include "selection/boundary.hpp"
+
+namespace steadyset {
+namespace STEADYSET_LEVEL {
+namespace {
 
 struct Ranked {
   double w;
@@ -9,6 +18,9 @@ struct Ranked {
 struct RankedScratch {
   Ranked* items = nullptr;
   int64_t capacity = 0;
+  RankedScratch() = default;
+  RankedScratch(const RankedScratch&) = delete;
+  RankedScratch& operator=(const RankedScratch&) = delete;
   ~RankedScratch() { free(items); }
   bool reserve(int64_t n) {
     if (n <= capacity) return true;
@@ -19,7 +31,8 @@ struct RankedScratch {
   }
 };
 
-inline void sort_ranked(Ranked* v, int64_t n, Ranked* space) {
+inline void sort_ranked(Ranked* v, int64_t n, Ranked* space, Pace& pace) {
+  if (pace.stop(4 * n)) return;
   if (n <= 24) {
     for (int64_t i = 1; i < n; ++i) {
       Ranked x = v[i];
@@ -30,8 +43,8 @@ inline void sort_ranked(Ranked* v, int64_t n, Ranked* space) {
     return;
   }
   int64_t half = n / 2;
-  sort_ranked(v, half, space);
-  sort_ranked(v + half, n - half, space);
+  sort_ranked(v, half, space, pace);
+  sort_ranked(v + half, n - half, space, pace);
   if (!(v[half - 1].w < v[half].w)) return;
   __builtin_memcpy(space, v, static_cast<size_t>(half) * sizeof(Ranked));
   int64_t a = 0, b = half, out = 0;
@@ -73,7 +86,8 @@ inline double entry_on_own_scale(const Ranked* sorted, int64_t rank, Ranked* spa
   return path.entry(space, rank) * scale;
 }
 
-template <class T> inline bool path_of_row(const T* row, int64_t n, T max, RankedScratch& scratch, double* out) {
+template <class T>
+inline bool path_of_row(const T* row, int64_t n, T max, RankedScratch& scratch, double* out, Pace& pace) {
   if (!scratch.reserve(n)) return false;
   Ranked* sorted = scratch.items;
   Ranked* space = sorted + n;
@@ -90,7 +104,7 @@ template <class T> inline bool path_of_row(const T* row, int64_t n, T max, Ranke
     sorted[j] = {d, j};
     lowest = d < lowest ? d : lowest;
   }
-  sort_ranked(sorted, n, space);
+  sort_ranked(sorted, n, space, pace);
   if (lowest == 0) {
     for (int64_t j = 0; j < n; ++j) out[j] = 0;
     return true;
@@ -103,7 +117,7 @@ template <class T> inline bool path_of_row(const T* row, int64_t n, T max, Ranke
     for (int64_t i = 0; i < n; ++i) sorted[i].w /= scale;
   double unit = rescale && !tiny ? scale : 1;
   Path path;
-  for (int64_t rank = 0; rank < n; ++rank) {
+  for (int64_t rank = 0; rank < n && !pace.stop(tiny ? 8 * rank : 16); ++rank) {
     double gap = -sorted[rank].w;
     double e = gap == 0 ? 0
                : rank == 1 ? 2 * kInvSqrt2 * gap
@@ -115,3 +129,7 @@ template <class T> inline bool path_of_row(const T* row, int64_t n, T max, Ranke
   }
   return true;
 }
+
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+}  // namespace steadyset

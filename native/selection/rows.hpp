@@ -1,5 +1,14 @@
-// Reading a row: in place where it is contiguous float32 or float64, else widened into the thread's own buffer.
-// Included inside the anonymous namespace of unit.cpp.
+// Reading a row: in place where it is contiguous and aligned float32 or float64, else widened into the thread's own buffer.
+#pragma once
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "selection/api.hpp"
+#include "simd/level.hpp"
+
+namespace steadyset {
+namespace STEADYSET_LEVEL {
+namespace {
 
 inline float half_to_float(uint16_t h) {
   uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, exponent = (h >> 10) & 31, mantissa = h & 1023;
@@ -47,6 +56,9 @@ template <class I> inline void widen_integers(const char* row, int64_t stride, i
 
 struct Buffer {
   void* data = nullptr;
+  Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
   ~Buffer() { free(data); }
 };
 
@@ -58,7 +70,9 @@ template <class T> struct Reader {
   bool in_place;
 
   Reader(const Rows& r, bool shift) : rows(r), shift_integers(shift) {
-    in_place = (r.kind == Kind::f64 || r.kind == Kind::f32) && r.class_stride == static_cast<int64_t>(sizeof(T));
+    constexpr int64_t size = sizeof(T);
+    bool aligned = reinterpret_cast<uintptr_t>(r.data) % sizeof(T) == 0 && r.row_stride % size == 0;
+    in_place = (r.kind == Kind::f64 || r.kind == Kind::f32) && r.class_stride == size && aligned;
   }
   bool ready() {
     if (in_place) return true;
@@ -97,3 +111,7 @@ template <class T> struct Reader {
     }
   }
 };
+
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+}  // namespace steadyset

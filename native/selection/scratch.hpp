@@ -1,10 +1,22 @@
 // A growing buffer that a thread keeps while it works, and sorting inside it.
 // Every loop is bounded by the buffer's own length: an input that another thread changes meanwhile cannot lead out of it.
-// Included inside the anonymous namespace of unit.cpp.
+#pragma once
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "poll.hpp"
+#include "simd/level.hpp"
+
+namespace steadyset {
+namespace STEADYSET_LEVEL {
+namespace {
 
 struct Scratch {
   double* values = nullptr;
   int64_t capacity = 0;
+  Scratch() = default;
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
   ~Scratch() { free(values); }
 
   bool reserve(int64_t n) {
@@ -44,9 +56,9 @@ inline void sift_down(double* v, int64_t root, int64_t n) {
   }
 }
 
-inline void heap_sort_descending(double* v, int64_t n) {
-  for (int64_t i = n / 2 - 1; i >= 0; --i) sift_down(v, i, n);
-  for (int64_t end = n - 1; end > 0; --end) {
+inline void heap_sort_descending(double* v, int64_t n, Pace& pace) {
+  for (int64_t i = n / 2 - 1; i >= 0 && !pace.stop(64); --i) sift_down(v, i, n);
+  for (int64_t end = n - 1; end > 0 && !pace.stop(64); --end) {
     swap_values(v[0], v[end]);
     sift_down(v, 0, end);
   }
@@ -71,17 +83,18 @@ inline double median_of_three(double a, double b, double c) {
   return a < c ? a : (b < c ? c : b);
 }
 
-inline void sort_descending(double* v, int64_t n) {
+inline void sort_descending(double* v, int64_t n, Pace& pace) {
   for (int depth = 0; n > 24; ++depth) {
-    if (depth > 60) return heap_sort_descending(v, n);
+    if (pace.stop(2 * n)) return;
+    if (depth > 60) return heap_sort_descending(v, n, pace);
     Split s = split_around(v, n, median_of_three(v[0], v[n / 2], v[n - 1]));
     int64_t right = n - s.not_below;
     if (s.above < right) {  // recurse into the smaller side only
-      sort_descending(v, s.above);
+      sort_descending(v, s.above, pace);
       v += s.not_below;
       n = right;
     } else {
-      sort_descending(v + s.not_below, right);
+      sort_descending(v + s.not_below, right, pace);
       n = s.above;
     }
   }
@@ -89,9 +102,10 @@ inline void sort_descending(double* v, int64_t n) {
 }
 
 // Moves the k largest entries of v to its front, in no order.
-inline void select_largest(double* v, int64_t n, int64_t k) {
+inline void select_largest(double* v, int64_t n, int64_t k, Pace& pace) {
   for (int depth = 0; n > 24 && k > 0 && k < n; ++depth) {
-    if (depth > 60) return heap_sort_descending(v, n);
+    if (pace.stop(2 * n)) return;
+    if (depth > 60) return heap_sort_descending(v, n, pace);
     Split s = split_around(v, n, median_of_three(v[0], v[n / 2], v[n - 1]));
     if (k <= s.above) {
       n = s.above;
@@ -105,3 +119,7 @@ inline void select_largest(double* v, int64_t n, int64_t k) {
   }
   if (k > 0 && k < n) insertion_sort_descending(v, n);
 }
+
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+}  // namespace steadyset

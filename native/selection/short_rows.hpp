@@ -1,5 +1,13 @@
 // Margin thresholds for short rows, sixteen rows at a time: a row of ten labels cannot fill a register by itself.
-// Included inside the anonymous namespace of unit.cpp.
+#pragma once
+#include <stdint.h>
+
+#include "selection/boundary.hpp"
+#include "simd/simd.hpp"
+
+namespace steadyset {
+namespace STEADYSET_LEVEL {
+namespace {
 
 constexpr int kBlock = 16;
 constexpr int64_t kShort = 48;
@@ -34,29 +42,27 @@ inline int64_t count_ones(const uint8_t* mask, int64_t n) {
 // Writes {w_j - max >= difference} for kBlock contiguous rows; false when an entry is not finite.
 template <class T>
 inline bool margin_block(const T* p, int64_t n, double difference, T* max, T* threshold, uint8_t* out) {
-  using V = Vec<T>;
-  using Reals = typename V::type;
-  using Ints = typename V::ints;
+  constexpr int lanes = Vec<T>::lanes;
   block_max(p, n, max);
   for (int r = 0; r < kBlock; ++r) threshold[r] = difference == 0 ? max[r] : threshold_at(max[r], difference);
 
   // Each row's threshold, repeated for each of its entries. Whole vectors are stored, so that the last one of a row runs
   // into the next row, which then overwrites it.
-  alignas(64) T spread[kBlock * kShort + V::lanes];
+  alignas(kVectorBytes) T spread[kBlock * kShort + lanes];
   for (int r = 0; r < kBlock; ++r) {
-    Reals t = threshold[r] - Reals{};
-    for (int64_t j = 0; j < n; j += V::lanes) *reinterpret_cast<Reals*>(spread + r * n + j) = t;
+    Vec<T> t = broadcast(threshold[r]);
+    for (int64_t j = 0; j < n; j += lanes) store(spread + r * n + j, t);
   }
-  Ints magnitude = {};
+  Vec<T> zeros = {};
   int64_t total = kBlock * n;  // a multiple of the lanes
-  for (int64_t i = 0; i < total; i += V::lanes) {
-    Reals x = *reinterpret_cast<const Reals*>(p + i);
-    Ints m = reinterpret_cast<Ints>(x) & V::magnitude;
-    magnitude = m > magnitude ? m : magnitude;
-    Ints in = x >= *reinterpret_cast<const Reals*>(spread + i);
-    *reinterpret_cast<typename V::bytes*>(out + i) = __builtin_convertvector(-in, typename V::bytes);
+  for (int64_t i = 0; i < total; i += lanes) {
+    Vec<T> x = load(p + i);
+    zeros = zeros + x * T{0};  // stays 0 for finite x alone
+    store_bytes(out + i, x >= load(spread + i));
   }
-  bool finite = true;
-  for (int l = 0; l < V::lanes; ++l) finite &= magnitude[l] < V::infinity;
-  return finite;
+  return !any(zeros != T{0});
 }
+
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+}  // namespace steadyset

@@ -1,9 +1,11 @@
-from . import lanes, metrics, plot
+from . import lanes, metrics, plot, trees
 from ._base.label_sets import to_labels
 from .audit import Certificates, StabilityAudit, audit_bags, audit_groups, certify, tail_stability
-from .bags import BagPredictions, Bags, draw_bags
-from .ensemble import TRUSTED_TYPES, StableClassifier, audit_refit
+from .bags import BagPredictions, Bags, RowIds, content_ids, draw_bags
+from .choices import StableChoice, StableFeatureSelector, StableSearch, stable_choice
+from .ensemble import TRUSTED_TYPES, Plan, StableClassifier, audit_refit, plan
 from .guarantees import Guarantee, reseed_stability, selection_stability, solve_stability
+from .neighbors import NeighborCertificates, StableNeighborsClassifier
 from .reporting import report
 from .selection import (
     NDC,
@@ -11,6 +13,8 @@ from .selection import (
     Argmax,
     FixedMargin,
     InflatedArgmax,
+    InflatedRanking,
+    InflatedTopK,
     MassThreshold,
     Rule,
     TopK,
@@ -18,6 +22,8 @@ from .selection import (
     entry_epsilons,
     fixed_margin,
     inflated_argmax,
+    inflated_ranking,
+    inflated_top_k,
     mass_threshold,
     ndc,
     stability_radius,
@@ -38,32 +44,47 @@ __all__ = [
     "FixedMargin",
     "Guarantee",
     "InflatedArgmax",
+    "InflatedRanking",
+    "InflatedTopK",
     "MassThreshold",
+    "NeighborCertificates",
+    "Plan",
+    "RowIds",
     "Rule",
     "StabilityAudit",
+    "StableChoice",
     "StableClassifier",
+    "StableFeatureSelector",
+    "StableNeighborsClassifier",
+    "StableSearch",
     "TopK",
     "argmax_set",
     "audit_bags",
     "audit_groups",
     "audit_refit",
     "certify",
+    "content_ids",
     "draw_bags",
     "entry_epsilons",
     "fixed_margin",
     "inflated_argmax",
+    "inflated_ranking",
+    "inflated_top_k",
     "lanes",
     "mass_threshold",
     "metrics",
     "ndc",
+    "plan",
     "plot",
     "report",
     "reseed_stability",
     "selection_stability",
     "solve_stability",
     "stability_radius",
+    "stable_choice",
     "svbop",
     "tail_stability",
     "to_labels",
     "top_k",
+    "trees",
 ]

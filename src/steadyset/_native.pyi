@@ -13,11 +13,12 @@ def select(
     b: float,
     k: int,
     sum_slack: float,
-    tie_slack: float,
     out: NDArray[Any],
     threads: int,
 ) -> tuple[int, int] | None: ...
-def entry_epsilons(scores: NDArray[Any], kind: int, out: NDArray[Any], threads: int) -> tuple[int, int] | None: ...
+def entry_epsilons(
+    scores: NDArray[Any], kind: int, k: int, out: NDArray[Any], threads: int
+) -> tuple[int, int] | None: ...
 def hash_bags(
     keys: NDArray[Any],
     ids: NDArray[Any] | None,
@@ -29,6 +30,9 @@ def hash_bags(
 ) -> None: ...
 def bootstrap_bags(keys: NDArray[Any], n: int, m: int, draws: NDArray[Any], threads: int) -> None: ...
 def sum_bags(values: NDArray[Any], take: NDArray[Any] | None, block: int, out: NDArray[Any], threads: int) -> None: ...
+def digest_rows(
+    cells: NDArray[Any], kinds: NDArray[Any] | None, ends: NDArray[Any], digests: NDArray[Any], threads: int
+) -> None: ...
 def audit_points(
     values: NDArray[Any],
     patterns: NDArray[Any],
@@ -40,7 +44,6 @@ def audit_points(
     b: float,
     k: int,
     sum_slack: float,
-    tie_slack: float,
     entries: NDArray[Any] | None,
     shift: NDArray[Any],
     error: NDArray[Any],
@@ -67,7 +70,31 @@ def survey_points(
     settled: NDArray[Any],
     threads: int,
 ) -> None: ...
-def peak_flops(rounds: int) -> float: ...
+def clear_points(
+    values: NDArray[Any],
+    patterns: NDArray[Any],
+    ones: NDArray[Any],
+    most: NDArray[Any],
+    times: NDArray[Any],
+    set: NDArray[Any],
+    radius: NDArray[Any] | None,
+    rule: int,
+    epsilon: float,
+    uncleared: NDArray[Any],
+    threads: int,
+) -> None: ...
+def hostile_bags(
+    values: NDArray[Any],
+    set: NDArray[Any],
+    rule: int,
+    epsilon: float,
+    vote: float,
+    slack: float,
+    least: int,
+    bags: NDArray[Any],
+    threads: int,
+) -> None: ...
+def peak_flops() -> float: ...
 
 class LanesWatch:
     def stop(self) -> None: ...
@@ -111,3 +138,89 @@ class LanesNetwork:
         first_row: int,
         watch: LanesWatch,
     ) -> None: ...
+
+def tree_keys(values: NDArray[Any], out: NDArray[Any], threads: int) -> int: ...
+
+class TreesStop:
+    def stop(self) -> None: ...
+
+class TreesForest:
+    @staticmethod
+    def make(
+        tree_nodes: NDArray[Any],
+        feature: NDArray[Any],
+        key: NDArray[Any],
+        missing_left: NDArray[Any],
+        leaf_rows: NDArray[Any],
+        leaf_entries: NDArray[Any],
+        entry_class: NDArray[Any],
+        entry_weight: NDArray[Any],
+        importances: NDArray[Any],
+        n_features: int,
+        n_classes: int,
+        wide: bool,
+    ) -> TreesForest: ...
+    def arrays(self) -> dict[str, NDArray[Any]]: ...
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def n_nodes(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_classes(self) -> int: ...
+    @property
+    def wide(self) -> bool: ...
+    def add_shares(self, keys: NDArray[Any], first: int, last: int, sums: NDArray[Any], threads: int) -> None: ...
+    def put_shares(self, keys: NDArray[Any], out: NDArray[Any], threads: int) -> None: ...
+    def leaves(self, keys: NDArray[Any], out: NDArray[Any], threads: int) -> None: ...
+
+class TreesTable:
+    def __init__(self, keys: NDArray[Any], kinds: NDArray[Any], threads: int) -> None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def missing(self) -> list[int]: ...
+    def grow(
+        self,
+        labels: NDArray[Any],
+        n_classes: int,
+        rows: list[NDArray[Any]],
+        weights: list[NDArray[Any]] | None,
+        scales: list[int],
+        seeds: list[int],
+        settings: dict[str, Any],
+        stop: TreesStop,
+    ) -> TreesForest | None: ...
+
+def neighbor_weights(
+    n: int, m: int, k: int, bootstrap: bool, whole: NDArray[Any], pair: NDArray[Any], square: NDArray[Any]
+) -> int: ...
+
+class NeighborSearch:
+    def __init__(
+        self,
+        rows: NDArray[Any],
+        columns: NDArray[Any] | None,
+        ends: NDArray[Any] | None,
+        words: NDArray[Any],
+        points: NDArray[Any],
+        point_columns: NDArray[Any] | None,
+        point_ends: NDArray[Any] | None,
+        width: int,
+        metric: int,
+        depth: int,
+    ) -> None: ...
+    def offer_products(
+        self,
+        products: NDArray[Any],
+        base: NDArray[Any],
+        slack: NDArray[Any],
+        own: NDArray[Any],
+        first_point: int,
+        first_row: int,
+        threads: int,
+    ) -> None: ...
+    def offer_distances(self, distances: NDArray[Any], first_point: int, first_row: int, threads: int) -> None: ...
+    def measure_all(self, threads: int) -> None: ...
+    def finish(self, out: NDArray[Any], threads: int) -> None: ...

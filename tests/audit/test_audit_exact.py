@@ -1,5 +1,7 @@
 """The audit equals its definition, on every decision."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -157,6 +159,35 @@ def test_averaging_equal_numbers_of_bags():
         conflict.append(~(sets & rule(sum_bags(made.proba, bags) / number)).any(axis=1))
     assert np.array_equal(audit.instability, np.mean(conflict, axis=0))
     assert "drawn from" in audit.algorithm
+
+
+def test_equal_numbers_where_a_row_has_no_bag_or_the_full_models_own():
+    """Row 0 is in all bags; rows 1 to 3 are missing from one, two and two of five bags: each model is one bag."""
+    from steadyset.audit._taken_bags import equal_numbers
+
+    bags = ss.Bags.from_rows([[0, 1, 2], [0, 1, 3], [0, 1, 2], [0, 1, 3], [0, 2, 3]], 4)
+    votes = np.random.default_rng(0).dirichlet([1, 1], (5, 3))
+    same = 0
+    for seed in range(20):
+        taken = equal_numbers(bags, np.arange(4), seed)
+        assert taken.counts.tolist() == [0, 1, 1, 1]
+        assert not taken.taken(0).any()
+        (reference,) = np.flatnonzero(taken.reference)
+        own = [int(np.flatnonzero(taken.taken(row))[0]) for row in (1, 2, 3)]
+        equal = np.array(own) == reference
+        # Two bags of which each model has one: Bin(2, 1/2) is 1 with probability 1/2, and 2 of 5 bags differ.
+        assert np.array_equal(taken.noise, np.where([False, *equal], 0, np.where(taken.counts > 0, 2, np.inf)))
+        assert np.allclose(taken.tail[1:], np.where(equal, np.inf, math.sqrt(5 / 2) / 0.5), rtol=1e-12)
+        audit = ss.audit_bags(
+            ss.BagPredictions(votes, bags, "ab"), ss.Argmax(), averaging="equal", random_state=seed, prune=False
+        )
+        assert audit.unanswered.tolist() == [0]
+        assert audit.left_out.tolist() == [1, 2, 3]
+        moved = np.linalg.norm(votes[own] - votes[reference], axis=2).max(axis=1)
+        assert np.array_equal(audit.row_score > 0, moved > 0)
+        assert np.array_equal(audit.row_score[equal], np.zeros(equal.sum()))
+        same += int(equal.sum())
+    assert same > 5
 
 
 def test_groups_are_left_out_whole():

@@ -103,6 +103,97 @@ def test_equal_numbers_of_bags_keep_the_level():
     assert k > 0
 
 
+def audited(made, averaging, seed):
+    if averaging == "groups":
+        return ss.audit_groups(made, ss.Argmax(), np.arange(made.bags.n_samples) // 2, prune=False)
+    return ss.audit_bags(made, ss.Argmax(), averaging=averaging, random_state=seed, prune=False)
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize(("averaging", "bag_size"), [("all", 0.1), ("all", 0.9), ("equal", 0.9), ("groups", 0.05)])
+def test_named_rows_keep_the_level(averaging, bag_size, full_trials):
+    """At each of four points two or three bags of 200 differ from all others, and no row or group has influence.
+
+    A run names one with probability at most 0.05: more than 11 of 60 runs do so by chance less than once in 20,000,
+    and so do more than 82 of 1,000. The tail matters: without it more runs than that would.
+    """
+    n, n_bags = 120, 200
+    runs, most = (1000, 82) if full_trials else (60, 11)
+    votes = np.tile([0.6, 0.4], (n_bags, 4, 1))
+    votes[:2, 0], votes[3:6, 1], votes[6:8, 2], votes[9:12, 3] = [0.1, 0.9], [1.0, 0.0], [0.3, 0.7], [0.0, 1.0]
+    named = unwidened = 0
+    for seed in range(runs):
+        made = ss.BagPredictions(votes, ss.draw_bags(n, n_bags, bag_size, seed=seed), "ab")
+        audit = audited(made, averaging, seed)
+        named += len(audit.influential()) > 0
+        unwidened += bool((audit.row_score > audit.score_limit() / audit.row_tail).any())
+    assert named <= most
+    assert unwidened > most
+
+
+@pytest.mark.parametrize("averaging", ["all", "equal", "groups"])
+def test_a_row_with_influence_is_named(averaging):
+    """A limit that names nothing keeps any level: bags that hold row 17 vote otherwise, and it is named in every run.
+
+    Its group of two is named with it; no other is in more than 6 of 20 runs, by chance once in 20,000 at level 0.05.
+    """
+    others = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        bags = ss.draw_bags(60, 300, 0.5, seed=seed)
+        votes = rng.dirichlet([20.0, 20.0], (300, 4))
+        votes[bags.holds(17), 2] = rng.dirichlet([1.0, 20.0], int(bags.holds(17).sum()))
+        named = audited(ss.BagPredictions(votes, bags, "ab"), averaging, seed).influential().tolist()
+        assert (8 if averaging == "groups" else 17) in named
+        others += len(named) > 1
+    assert others <= 6
+
+
+def equal_draws(n_bags, c, k):
+    """Every way in which c bags hold the row, k bags are the full model and k others the model without it."""
+    for held in itertools.combinations(range(n_bags), c):
+        free = [b for b in range(n_bags) if b not in held]
+        for full in itertools.combinations(range(n_bags), k):
+            for taken in itertools.combinations(free, k):
+                yield held, full, taken
+
+
+@pytest.mark.parametrize(("c", "k"), [(1, 3), (2, 2), (3, 3), (2, 4)])
+def test_equal_numbers_of_bags_by_enumeration(c, k):
+    """Theorem A4 for a fixed k: the mean square of the shift and the tail of its score, given the votes and d."""
+    votes = np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.4, 0.6], [0.4, 0.6]])
+    n_bags = len(votes)
+    spread = ((votes - votes.mean(axis=0)) ** 2).sum() / (n_bags - 1)
+    shifts = {}
+    for _, full, taken in equal_draws(n_bags, c, k):
+        apart = len(set(full) - set(taken))
+        shifts.setdefault(apart, []).append(np.linalg.norm(votes[list(full)].mean(0) - votes[list(taken)].mean(0)))
+    assert max(shifts) >= 1
+    for d, found in shifts.items():
+        assert np.mean(np.square(found)) == pytest.approx(spread * 2 * d / k**2, rel=1e-12)
+        if d == 0:
+            continue
+        scores = np.array(found) * k / math.sqrt(spread * 2 * d)
+        tail = math.sqrt(n_bags / (2 * d)) / (1 - math.comb(2 * d, d) / 4**d)
+        for t in np.unique(scores):
+            assert (scores >= t).mean() <= 2 * math.exp(-((t / tail) ** 2) / 2) + 1e-12
+
+
+def test_a_number_of_bags_that_depends_on_the_draw():
+    """Why k is fixed: bags of one of three rows, of which row 0 votes by a coin and has no influence."""
+    votes = {1: (1,), 2: (0,), 0: (0, 1)}
+    law = Counter()  # of k and the bags that hold row 0, given the votes 1, 1, 0 and that one bag holds it
+    for rows in itertools.product(range(3), repeat=3):
+        chance = math.prod((vote in votes[row]) / len(votes[row]) for row, vote in zip(rows, (1, 1, 0), strict=True))
+        if chance > 0 and rows.count(0) == 1:
+            taken = equal_numbers(ss.Bags.from_rows([[row] for row in rows], 3), np.arange(3), 0)
+            law[int(taken.counts.max()), rows.index(0)] += chance
+    held = Counter({b: sum(law[k, b] for k in (1, 2)) for b in range(3)})
+    assert len(set(held.values())) == 1  # all bags alike, as long as nothing is known of k
+    assert {b for k, b in law if k == 1} == {2}  # given the k that the audit takes they are not
+    assert {b for k, b in law if k == 2} == {0, 1}
+
+
 def test_the_mean_of_the_smallest_values():
     """This checks the mathematics only: the bound by which the audit settles points, for any t and best at the k-th.
 

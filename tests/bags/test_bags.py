@@ -45,7 +45,7 @@ def test_the_hash_is_pinned():
 def test_a_bag_is_the_rows_with_the_smallest_hash(n, data):
     m = data.draw(st.integers(1, n - 1))
     seed = data.draw(st.integers(0, 2**80))
-    bags = ss.draw_bags(n, 3, m, seed=seed)
+    bags = ss.draw_bags(n, 3, m, seed=seed, sample_ids=range(n))
     for b in range(3):
         order = np.argsort(np.array(hashes(seed, b, range(n)), np.uint64))
         assert bags[b].tolist() == sorted(order[:m].tolist())
@@ -54,7 +54,8 @@ def test_a_bag_is_the_rows_with_the_smallest_hash(n, data):
 
 @pytest.mark.parametrize(("n", "m"), [(5000, 1), (5000, 4999), (5000, 2500), (100_003, 40_000), (100_000, 17), (9, 8)])
 def test_large_bags_against_a_full_sort(n, m, isa):
-    bags = ss.draw_bags(n, 2, m, seed=7)
+    bags = ss.draw_bags(n, 2, m, seed=7, sample_ids=range(n))
+    assert [rows.tolist() for rows in ss.draw_bags(n, 2, m, seed=7)] == [rows.tolist() for rows in bags]
     keys = np.array([bag_key(7, b) for b in range(2)], np.uint64)
     for b, (first, second) in enumerate(keys):
         x = np.arange(n, dtype=np.uint64) ^ first
@@ -195,18 +196,18 @@ def test_adopted_bags_are_known_as_such():
 
 
 def test_putting_draws_together():
-    one, two = ss.draw_bags(20, 3, 5, seed=1), ss.draw_bags(20, 4, 5, seed=2)
+    one, two = (ss.draw_bags(20, n_bags, 5, seed=seed, sample_ids=range(20)) for n_bags, seed in ((3, 1), (4, 2)))
     both = concatenate([one, two])
     assert (both.n_bags, both.resampling, both.coupling, both.seed) == (7, "subbagging", "hash", None)
     assert [b.tolist() for b in both] == [b.tolist() for b in one] + [b.tolist() for b in two]
     assert both.next_row(5) == two.next_row(2)
     assert [b.tolist() for b in both.with_bags(4)] == [b.tolist() for b in both][:4]
-    mixed = concatenate([one, ss.draw_bags(20, 2, 6)])
+    mixed = concatenate([one, ss.draw_bags(20, 2, 6, sample_ids=range(20))])
     assert (mixed.resampling, mixed.bag_size, mixed.coupling) == (None, None, None)
     with pytest.raises(ValueError, match="got bag 0 of seed 1 twice"):
         concatenate([one, one])
     with pytest.raises(ValueError, match="same rows"):
-        concatenate([one, ss.draw_bags(21, 3, 5)])
+        concatenate([one, ss.draw_bags(20, 3, 5)])
 
 
 def test_bags_are_frozen():

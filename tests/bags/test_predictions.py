@@ -3,14 +3,16 @@
 import json
 import os
 import pickle
+import re
 import shutil
 
 import numpy as np
 import pytest
 
 import steadyset as ss
+from helpers.saved_files import array_file, change_array, edit, flip, manifest_of, put_array, put_file, truncate
 from steadyset import _native
-from steadyset.bags import _predictions
+from steadyset.bags import _predictions, content_ids
 
 
 def make(n_bags=40, n_points=6, n_classes=3, n=20, dtype=np.float64, seed=0, **draw):
@@ -78,7 +80,7 @@ def test_concatenation():
     both = ss.BagPredictions.concatenate([one, two])
     assert both.n_bags == 80
     assert np.array_equal(both.proba, np.concatenate([one.proba, two.proba]))
-    assert both.bags.coupling == "hash"
+    assert both.bags.coupling == "any"
     with pytest.raises(ValueError, match="same points; got 6 and 5"):
         ss.BagPredictions.concatenate([one, make(n_points=5, seed=3)])
     with pytest.raises(ValueError, match="same classes"):
@@ -91,7 +93,9 @@ VARIANTS = {
     "positions": {},
     "names": {"sample_ids": [f"row {i}" for i in range(20)]},
     "numbers": {"sample_ids": range(100, 120)},
+    "content": {"sample_ids": content_ids(np.arange(20).reshape(20, 1) // 3)},
     "bootstrap": {"resampling": "bootstrap"},
+    "named bootstrap": {"resampling": "bootstrap", "sample_ids": content_ids(np.arange(20).reshape(20, 1))},
     "float32": {"dtype": np.float32},
 }
 
@@ -156,30 +160,19 @@ def test_saving_replaces_only_what_it_may(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["mine", "saved"]
 
 
-def edit(folder, change):
-    path = folder / "steadyset.json"
-    manifest = json.loads(path.read_text())
-    change(manifest)
-    path.write_text(json.dumps(manifest))
+def set_bags(**said):
+    return lambda f: edit(f, lambda m: m["bags"].update(said))
 
 
-def truncate(path, keep):
-    path.write_bytes(path.read_bytes()[:keep])
+def unsigned(change):
+    """Change the manifest, and leave its digest as it was."""
 
+    def spoil(folder):
+        manifest = manifest_of(folder)
+        change(manifest)
+        (folder / "steadyset.json").write_text(json.dumps(manifest))
 
-def flip(path):
-    data = bytearray(path.read_bytes())
-    data[-3] ^= 1
-    path.write_bytes(data)
-
-
-def pickled(folder):
-    path = folder / "proba.npy"
-    np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    import zlib
-
-    data = path.read_bytes()
-    edit(folder, lambda m: m["files"].__setitem__("proba", {"bytes": len(data), "crc32": zlib.crc32(data)}))
+    return spoil
 
 
 DAMAGE = {
@@ -187,27 +180,76 @@ DAMAGE = {
     "no manifest": (lambda f: (f / "steadyset.json").unlink(), "folder must hold steadyset.json"),
     "truncated manifest": (lambda f: truncate(f / "steadyset.json", 40), "must be a JSON object"),
     "manifest is a list": (lambda f: (f / "steadyset.json").write_text("[1]"), "must be a JSON object"),
+    "nested manifest": (lambda f: (f / "steadyset.json").write_text("[" * 100_000), "must be a JSON object"),
+    "manifest is a pipe": (
+        lambda f: ((f / "steadyset.json").unlink(), os.mkfifo(f / "steadyset.json")),
+        "folder must hold steadyset.json",
+    ),
     "foreign folder": (lambda f: edit(f, lambda m: m.update(format="other.Thing")), "must hold saved BagPredictions"),
-    "newer version": (lambda f: edit(f, lambda m: m.update(version=2)), "format version 1; got version 2"),
-    "no array": (lambda f: (f / "proba.npy").unlink(), "must hold proba.npy"),
-    "truncated array": (lambda f: truncate(f / "proba.npy", 500), "bytes long; got 500"),
-    "empty array file": (lambda f: truncate(f / "bags_bits.npy", 0), "bytes long; got 0"),
-    "flipped bit": (lambda f: flip(f / "proba.npy"), "checksum"),
-    "flipped bag": (lambda f: flip(f / "bags_bits.npy"), "checksum"),
-    "pickle inside": (pickled, "plain NumPy array file"),
+    "older version": (lambda f: edit(f, lambda m: m.update(version=2)), "format version 3; got version 2"),
+    "newer version": (lambda f: edit(f, lambda m: m.update(version=4)), "format version 3; got version 4"),
+    "another bag size": (unsigned(lambda m: m["bags"].update(bag_size=9)), "must have the digest that it states"),
+    "another class": (unsigned(lambda m: m["classes"]["values"].reverse()), "must have the digest that it states"),
+    "another seed": (unsigned(lambda m: m["bags"]["parts"][0].__setitem__(0, "1")), "digest that it states"),
+    "no array": (lambda f: array_file(f, "proba").unlink(), "must hold proba.npy"),
+    "truncated array": (lambda f: truncate(array_file(f, "proba"), 500), "bytes long; got 500"),
+    "empty array file": (lambda f: truncate(array_file(f, "bags_bits"), 0), "bytes long; got 0"),
+    "flipped bit": (lambda f: flip(array_file(f, "proba")), "must have the digest of its manifest"),
+    "flipped bag": (lambda f: flip(array_file(f, "bags_bits")), "must have the digest of its manifest"),
+    "pickle inside": (
+        lambda f: put_array(f, "proba", np.array([{"a": 1}], dtype=object), allow_pickle=True),
+        "plain NumPy array file",
+    ),
+    "an array of all memory": (
+        lambda f: put_file(f, "proba", array_file(f, "proba").read_bytes().replace(b"(40, 6, 3)", b"(40, 6,9**9)")),
+        "plain NumPy array file",
+    ),
+    "an array outside": (
+        lambda f: edit(f, lambda m: m["files"].__setitem__("../proba", m["files"]["proba"])),
+        "without a list of files",
+    ),
     "swapped arrays": (
-        lambda f: shutil.copy(f / "bags_bits.npy", f / "proba.npy"),
+        lambda f: shutil.copy(array_file(f, "bags_bits"), array_file(f, "proba")),
         "5888 bytes long; got 248.* is damaged",
     ),
     "no classes": (lambda f: edit(f, lambda m: m.pop("classes")), "without 'classes'"),
     "too few classes": (lambda f: edit(f, lambda m: m["classes"]["values"].pop()), "proba must have the shape"),
+    "a class twice": (
+        lambda f: edit(f, lambda m: m["classes"].update(values=["a", "b", "a"])),
+        "classes must be distinct",
+    ),
+    "classes of another kind": (lambda f: edit(f, lambda m: m["classes"].update(dtype="<i8")), "invalid literal"),
     "no bags": (lambda f: edit(f, lambda m: m.pop("bags")), "without 'bags'"),
-    "bags of other rows": (lambda f: edit(f, lambda m: m["bags"].update(n_samples=99)), "bags that fit their manifest"),
-    "bags without a field": (lambda f: edit(f, lambda m: m["bags"].pop("parts")), "is damaged"),
+    "bags of other rows": (set_bags(n_samples=99), "got arrays that do not fit"),
+    "bags without a field": (lambda f: edit(f, lambda m: m["bags"].pop("parts")), "its parts do not fit"),
     "no files": (lambda f: edit(f, lambda m: m.pop("files")), "without a list of files"),
-    "nonsense numbers": (
-        lambda f: edit(f, lambda m: m["bags"].update(n_bags="many")),
-        "invalid literal for int.*: 'many'",
+    "nonsense numbers": (set_bags(n_bags="many"), "n_bags must be a whole number"),
+    "negative bag size": (set_bags(bag_size=-3), "bag_size must be a whole number from 1 to 19; got -3"),
+    "another bag size, signed": (set_bags(bag_size=9), "bags must have bag_size = 9 rows"),
+    "another seed, signed": (set_bags(parts=[["1", 0, 40]]), "bags must be those that seed 1 draws"),
+    "other bag numbers": (set_bags(parts=[["0", 1, 40]]), "bags must be those that seed 0 draws"),
+    "bags of two seeds": (set_bags(parts=[["0", 0, 20], ["1", 20, 20]]), "bags must be those that seed 1 draws"),
+    "a bag twice": (set_bags(parts=[["0", 0, 20], ["0", 0, 20]]), "got bag 0 of seed 0 twice"),
+    "too few seeds": (set_bags(parts=[["0", 0, 39]]), "the seeds must stand for 40 bags"),
+    "a negative seed": (set_bags(parts=[["-1", 0, 40]]), "whole numbers that are at least 0"),
+    "adopted bags with a seed": (set_bags(resampling=None), "adopted bags must have no seed"),
+    "bootstrap": (set_bags(resampling="bootstrap"), "bags must be those that seed 0 draws"),
+    "unknown resampling": (set_bags(resampling="other"), "resampling must be"),
+    "bags that hold others": (
+        lambda f: change_array(f, "bags_bits", lambda bits: bits.__setitem__(3, bits[4])),
+        "bags must be those that seed 0 draws",
+    ),
+    "an empty bag": (
+        lambda f: change_array(f, "bags_bits", lambda bits: bits.__setitem__(3, 0)),
+        "bags must hold at least one row; got bag 3",
+    ),
+    "rows that are not there": (
+        lambda f: change_array(f, "bags_bits", lambda bits: bits.__setitem__((3, -1), 255)),
+        "got arrays that do not fit",
+    ),
+    "negative probabilities": (
+        lambda f: change_array(f, "proba", lambda proba: proba.__setitem__((0, 0), [-1, 1, 1])),
+        "proba must hold probability vectors",
     ),
 }
 
@@ -217,7 +259,65 @@ def test_a_damaged_folder_is_refused_with_a_sentence(tmp_path, damage):
     spoil, sentence = DAMAGE[damage]
     make().save(tmp_path / "saved")
     spoil(tmp_path / "saved")
-    with pytest.raises((ValueError, FileNotFoundError), match=sentence):
+    with pytest.raises((ValueError, FileNotFoundError), match=sentence) as caught:
+        ss.BagPredictions.load(tmp_path / "saved")
+    assert re.fullmatch(r"[^\n]+[^.\n]\.", str(caught.value))  # one sentence
+
+
+def ids_twice(ids):
+    ids[5] = ids[4]
+
+
+def rows_twice(rows):
+    rows[1] = rows[0]
+
+
+SIGNED = {
+    "ids twice": ("names", "bags_ids", ids_twice, "ids must be distinct"),
+    "numbers twice": ("numbers", "bags_ids", ids_twice, "ids must be distinct"),
+    "other ids": ("numbers", "bags_ids", lambda ids: ids.__setitem__(0, 99), "bags must be those that seed 0 draws"),
+    "an equal row before": ("content", "bags_last_equal", lambda rows: rows.__setitem__(5, 0), "equal rows must be"),
+    "an equal row that is not last": (
+        "content",
+        "bags_last_equal",
+        lambda rows: rows.__setitem__(0, 1),
+        "same last one",
+    ),
+    "a row twice": ("small bags", "bags_rows", rows_twice, "got arrays that do not fit"),
+    "a row too many": ("small bags", "bags_rows", lambda rows: rows.__setitem__(0, 2000), "got arrays that do not fit"),
+    "bags that overlap": ("small bags", "bags_offsets", lambda ends: ends.__setitem__(1, 9), "arrays that do not fit"),
+    "an empty bag of rows": ("small bags", "bags_offsets", lambda ends: ends.__setitem__(-2, 80), "bag 39 without one"),
+    "bags of other sizes": ("adopted", "bags_offsets", lambda ends: ends.__setitem__(1, 1), "bag_size = 2 rows"),
+    "offsets that fall": ("small bags", "bags_offsets", lambda ends: ends.__setitem__(1, 70), "arrays that do not fit"),
+    "draws of another seed": ("bootstrap", "bags_bits", lambda bits: bits.__setitem__(1, bits[0]), "that seed 0 draws"),
+}
+
+
+@pytest.mark.parametrize("case", SIGNED)
+def test_bags_that_contradict_themselves_are_refused(tmp_path, case):
+    variant, name, change, sentence = SIGNED[case]
+    made = {"small bags": small_bags, "adopted": adopted_bags}.get(variant, lambda: make(**VARIANTS[variant]))()
+    made.save(tmp_path / "saved")
+    assert ss.BagPredictions.load(tmp_path / "saved") == made
+    change_array(tmp_path / "saved", name, change)
+    with pytest.raises(ValueError, match=sentence):
+        ss.BagPredictions.load(tmp_path / "saved")
+
+
+def small_bags():
+    return ss.BagPredictions(make().proba, ss.draw_bags(2000, 40, 2), ["c0", "c1", "c2"])
+
+
+def adopted_bags():
+    return ss.BagPredictions(make().proba[:2], ss.Bags.from_rows([[0, 1], [1, 2]], 3), ["c0", "c1", "c2"])
+
+
+def test_bags_without_ids_are_checked_as_far_as_they_can_be(tmp_path):
+    made = make(**VARIANTS["names"])
+    made.save(tmp_path / "saved", ids=False)
+    assert ss.BagPredictions.load(tmp_path / "saved").bags.coupling == "hash"
+    edit(tmp_path / "saved", lambda m: m["bags"].update(bag_size=9))
+    with pytest.raises(ValueError, match="bags must have bag_size = 9 rows"):
         ss.BagPredictions.load(tmp_path / "saved")
 
 

@@ -69,7 +69,7 @@ TABLES = [
         [],
         "rows have none, the first is row 2: leave such rows out with --drop-unlabel",
     ),
-    (lines(*(f"{i},{i / 3}" for i in range(60))), [], "holds numbers with fractions"),
+    (lines(*(f"{i},{i / 3}" for i in range(60))), [], "holds numbers with fractions, such as 0.333333: it"),
     (lines(*(f"{i},{i}" for i in range(60))), [], "60 distinct values in 60 rows: it looks like a quantity"),
     (lines(*(f"t{i},{i % 2}" for i in range(60))), [], "column 'a' holds 60 distinct texts in 60 rows"),
     (lines(*(f"{i if i else '?'},{i % 2}" for i in range(60))), [], "holds numbers, but '?' in row 1"),

@@ -19,6 +19,7 @@ RULES = [
     (["--epsilon", "0.2"], ss.InflatedArgmax(0.2)),
     (["--rule", "fixed-margin", "--epsilon", "0.3"], ss.FixedMargin(0.3)),
     (["--rule", "top_k", "--k", "2"], ss.TopK(2)),
+    (["--rule", "inflated_top_k", "--k", "2", "--epsilon", "0.1"], ss.InflatedTopK(2, 0.1)),
     (["--rule", "mass_threshold", "--tau", "0.7"], ss.MassThreshold(0.7)),
     (["--rule", "ndc", "--beta", "2"], ss.NDC(2.0)),
     (["--rule", "svbop", "--utility", "u80"], ss.SVBOP("u80")),
@@ -128,7 +129,7 @@ BAD = [
     ("a,b\n1,0\n", ["--keep", "idd"], "keep must be a column of the table; got 'idd'"),
     ("a,b\n1,0\n", ["--output", "s.xlsx"], "must end in .csv, .parquet or .npy"),
     ("a|b,c\n1,0\n", [], "joiner must be a text that no label holds"),
-    ("a,b\n1,0\n", ["--classes", "x"], "classes must name each of the 2 columns"),
+    ("a,b\n1,0\n", ["--classes", "x"], "classes must name each of the 2 columns once; got 1 names."),
 ]
 
 

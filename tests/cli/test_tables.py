@@ -1,6 +1,8 @@
 """`steadyset fit`, `predict`, `audit` and `report` on a table that a stranger would bring."""
 
+import csv
 import json
+import re
 import subprocess
 import sys
 
@@ -42,7 +44,6 @@ def test_fit_says_guarantee_and_out_of_bag_score(stranger, run, tmp_path):
     read = load_model(str(tmp_path / "m.skops"))
     assert f"Guarantee: {read.classifier.guarantee()}" in found.stdout
     assert "Out of bag: accuracy" in found.stdout
-    assert "steadyset plan --n-samples 2000 --n-classes 3 --bag-size 1000 --epsilon 0.05 --delta 0.05" in found.stderr
     table = read_table(str(stranger), text=["customer"])
     X, y = read.frame(table), target_labels(table, read.target)[0]
     as_json = json.loads(run("fit", stranger, *FIT, "--json", "-o", tmp_path / "m2.skops").stdout)
@@ -106,7 +107,7 @@ def test_the_audit_is_the_librarys(model, stranger, run, tmp_path):
     assert found["n_left_out"] == 2000
     np.testing.assert_allclose(lines["instability"], audit.instability, rtol=1e-12)
     words = run("audit", model, stranger, *options, "--left-out", 300, "--epsilon", 0.2).stdout
-    assert "300 rows left out (drawn at random from 2,000)" in words
+    assert "300 training rows left out (drawn at random from 2,000)" in words
     assert "InflatedArgmax(epsilon=0.2)" in words
 
 
@@ -250,7 +251,7 @@ def test_columns_of_nothing_but_missing_values_and_without_a_name(run, tmp_path)
     (tmp_path / "d.csv").write_text("\n".join(lines))
     for estimator in ("tree", "logistic"):
         settings = ["--n-bags", 2, "--n-jobs", 1, "--estimator", estimator, "-o", tmp_path / "m.skops"]
-        assert "a column without a name is left out" in run("fit", tmp_path / "d.csv", *settings).stderr
+        assert "or have no name are left out: '' (" in run("fit", tmp_path / "d.csv", *settings).stderr
 
 
 @pytest.mark.parametrize("quiet", [True, False])
@@ -264,3 +265,48 @@ def test_warnings_of_worker_processes_are_told_once_or_not_at_all(quiet, tmp_pat
     assert done.returncode == 0, done.stderr
     assert "ConvergenceWarning" not in done.stderr
     assert (done.stderr == "") == quiet
+
+
+RUN_BY_SPREADSHEETS = ["=1+1", "+cmd", "-x", "@sum", "\tq", "'quoted", "plain"]
+
+
+def test_labels_that_a_spreadsheet_would_run_are_written_as_text_and_read_back(run, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.array(RUN_BY_SPREADSHEETS)[np.arange(70) % 7]
+    frame = pd.DataFrame(
+        {"=id": [f"-r{i}" for i in range(70)], "x": np.arange(70) % 7 + rng.random(70) / 9, "y": labels}
+    )
+    frame.to_parquet(tmp_path / "d.parquet")
+    settings = ["--target", "y", "--id-column", "=id", "--n-bags", 5, "--n-jobs", 1, "--no-score"]
+    run("fit", tmp_path / "d.parquet", *settings, "-o", tmp_path / "m.skops")
+    run("predict", tmp_path / "m.skops", tmp_path / "d.parquet", "--n-jobs", 1, "-o", tmp_path / "p.csv")
+    with open(tmp_path / "p.csv", newline="", encoding="utf-8") as file:
+        cells = [cell for line in csv.reader(file) for cell in line]
+    number = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?")
+    run_by_them = [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert [cell for cell in run_by_them if not number.fullmatch(cell)] == []
+    read = read_table(str(tmp_path / "p.csv"), text=["=id"])
+    assert read["=id"].to_pylist() == frame["=id"].tolist()
+    assert set(read["label"].to_pylist()) == set(RUN_BY_SPREADSHEETS)
+    assert {f"proba_{label}" for label in RUN_BY_SPREADSHEETS} <= set(read.column_names)
+    run("select", tmp_path / "p.csv", "--columns", "proba_*", "--keep", "=id", "-o", tmp_path / "s.csv")
+    again = read_table(str(tmp_path / "s.csv"), text=["=id"])
+    assert again["=id"].to_pylist() == frame["=id"].tolist()
+    assert set("|".join(again["set"].to_pylist()).split("|")) <= set(RUN_BY_SPREADSHEETS)
+
+
+@pytest.mark.parametrize("where", ["header", "category", "target"])
+def test_a_table_in_latin_1_is_named_as_such(where, run, tmp_path):
+    rows = ["x,größe,y", "1,klein,ja", "2,größer,nein", "3,groß,ja", "4,klein,nein"]
+    if where != "header":
+        rows[0] = "x,size,y"
+    if where == "target":
+        rows[1:] = ["1,a,grün", "2,b,blau", "3,a,grün", "4,b,blau"]
+    (tmp_path / "d.csv").write_bytes("\n".join(rows).encode("latin-1"))
+    common = ["--target", "y", "--n-bags", 2, "--n-jobs", 1, "--no-score", "-o", tmp_path / "m.skops"]
+    told = run("fit", tmp_path / "d.csv", *common, code=2).stderr
+    assert "is not written in utf-8: name its encoding, such as --encoding latin-1." in told
+    run("fit", tmp_path / "d.csv", *common, "--encoding", "latin-1")
+    told = run("predict", tmp_path / "m.skops", tmp_path / "d.csv", "-o", tmp_path / "p.csv", code=2).stderr
+    assert "--encoding latin-1" in told
+    run("predict", tmp_path / "m.skops", tmp_path / "d.csv", "--encoding", "latin-1", "-o", tmp_path / "p.csv")

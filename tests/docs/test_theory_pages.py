@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["selection", "guarantees", "audit", "certificates", "metrics", "corrections"]
+PAGES = ["selection", "guarantees", "audit", "certificates", "neighbors", "metrics", "choices", "corrections"]
 RESULT = re.compile(r"(Theorem|Lemma|Corollary|Correction) \w+: ")
 
 

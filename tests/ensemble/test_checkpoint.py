@@ -178,10 +178,10 @@ def test_killed_at_random_moments_and_continued(tmp_path, fits, stream, full_tri
 
 
 class Fails(DecisionTreeClassifier):
-    """Raises on the few bags of the longest flowers, while a file exists; the first of them is bag 5."""
+    """Raises on the few bags of the longest flowers, while a file exists; the first of them is bag 6."""
 
     def fit(self, X, y):
-        if Path(os.environ.get("STEADYSET_TEST_FAIL", "/nonexistent")).exists() and X[:, 0].sum() > 448:
+        if Path(os.environ.get("STEADYSET_TEST_FAIL", "/nonexistent")).exists() and X[:, 0].sum() > 439:
             raise RuntimeError("this bag fails")
         return super().fit(X, y)
 
@@ -270,6 +270,93 @@ def test_damaged_files_are_trained_again(tmp_path):
     assert [path for path in files if path.stat().st_mtime_ns != before[path]] == files[1:4]
 
 
+def train_again(model, files):
+    """Return which files a further fit wrote again."""
+    before = {path: path.stat().st_mtime_ns for path in files}
+    proba = model.fit(X, Y).predict_proba(X)
+    return proba, [path for path in files if path.stat().st_mtime_ns != before[path]]
+
+
+def test_swapped_files_are_trained_again(tmp_path):
+    model = ss.StableClassifier(n_estimators=8, random_state=0, checkpoint=tmp_path)
+    expected = model.fit(X, Y).predict_proba(X)
+    files = sorted(tmp_path.glob("*/bags-*"))
+    one, two = files[1].read_bytes(), files[2].read_bytes()
+    files[1].write_bytes(two)
+    files[2].write_bytes(one)
+    proba, again = train_again(model, files)
+    assert again == files[1:3]
+    assert np.array_equal(proba, expected)
+
+
+def test_files_of_another_fit_are_trained_again(tmp_path):
+    other = ss.StableClassifier(n_estimators=8, random_state=1, checkpoint=tmp_path / "other").fit(X, Y)
+    model = ss.StableClassifier(n_estimators=8, random_state=0, checkpoint=tmp_path / "this")
+    expected = model.fit(X, Y).predict_proba(X)
+    assert not np.array_equal(other.predict_proba(X), expected)
+    files = sorted((tmp_path / "this").glob("*/bags-*"))
+    for path, source in zip(files[:3], sorted((tmp_path / "other").glob("*/bags-*")), strict=False):
+        path.write_bytes(source.read_bytes())
+    proba, again = train_again(model, files)
+    assert again == files[:3]
+    assert np.array_equal(proba, expected)
+
+
+def test_files_that_say_other_bags_inside_are_trained_again(tmp_path):
+    """A digest that is right for the name does not make bag 2 of bag 1."""
+    from steadyset._base import digests
+    from steadyset.ensemble import _checkpoint
+
+    model = ss.StableClassifier(n_estimators=4, random_state=0, checkpoint=tmp_path)
+    expected = model.fit(X, Y).predict_proba(X)
+    files = sorted(tmp_path.glob("*/bags-*"))
+    content = digests.unsealed(files[2].read_bytes(), _checkpoint._about(files[2]))
+    files[1].write_bytes(digests.sealed(content, _checkpoint._about(files[1])))
+    proba, again = train_again(model, files)
+    assert again == [files[1]]
+    assert np.array_equal(proba, expected)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [np.full((1, 1, 3), 1 / 3), np.full((1, 150, 2), 0.5), np.full((1, 150, 3), 0.5), np.full((150, 3), 1 / 3)],
+    ids=["one point", "two classes", "no probabilities", "no bags"],
+)
+def test_predictions_of_other_shapes_are_made_again(tmp_path, wrong):
+    import io
+
+    from steadyset._base import digests
+    from steadyset.ensemble import _checkpoint
+
+    model = ss.StableClassifier(n_estimators=4, random_state=0, checkpoint=tmp_path)
+    expected = model.fit_predict_bags(X, Y, X).proba
+    path = sorted(tmp_path.glob("*/bags-*.npy"))[1]
+    content = io.BytesIO()
+    np.save(content, wrong)
+    path.write_bytes(digests.sealed(content.getvalue(), _checkpoint._about(path)))
+    assert np.array_equal(model.fit_predict_bags(X, Y, X).proba, expected)
+
+
+def test_names_of_no_bags_are_left_alone(tmp_path):
+    model = ss.StableClassifier(n_estimators=4, random_state=0, checkpoint=tmp_path)
+    expected = model.fit(X, Y).predict_proba(X)
+    (folder,) = tmp_path.iterdir()
+    names = ["bags-0-99999999999", "bags-5-2", "bags-1_1", "bags--1-2", "bags-0-" + "9" * 99]
+    names.append("bags-\N{ARABIC-INDIC DIGIT ONE}")
+    for name in names:
+        (folder / f"{name}.joblib").write_bytes(b"foreign")
+    assert np.array_equal(model.fit(X, Y).predict_proba(X), expected)
+    assert all((folder / f"{name}.joblib").read_bytes() == b"foreign" for name in names)
+
+
+def test_a_damaged_seed_is_refused(tmp_path):
+    model = ss.StableClassifier(n_estimators=2, checkpoint=tmp_path).fit(X, Y)
+    (path,) = tmp_path.glob("seed-*/seed")
+    path.write_bytes(path.read_bytes().replace(str(model.seed_).encode(), str(model.seed_ + 1).encode()))
+    with pytest.raises(ValueError, match=r"^checkpoint must hold the seed of its fit; got the damaged file '.*/seed'"):
+        model.fit(X, Y)
+
+
 def test_a_full_disk_is_a_sentence_and_keeps_what_was_written(tmp_path):
     """/dev/full refuses every write; here the folder fills up after a few bags."""
     written = []
@@ -325,7 +412,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     model = ss.StableClassifier(SlowTree(), 24, random_state=0, n_jobs=2)
     expected = ss.StableClassifier(SlowTree(), 24, random_state=0).fit(X, Y).predict_proba(X)
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, Client(cluster) as client:
         client.run(lambda path: sys.path.insert(0, path), {str(LIB)!r})
         client.wait_for_workers(2)

@@ -91,7 +91,8 @@ def test_bags_are_indexed_rows_in_id_order():
     for rows, member in zip(model.bags_, model.estimators_, strict=True):
         assert np.array_equal(member.X_, X[rows])
         assert np.array_equal(member.y_, Y[rows])
-    assert model.bag_size_ == 75
+    assert model.bag_size_ == 74
+    assert all(np.all(np.diff(model.bags_.sample_ids[rows].astype(object)) > 0) for rows in model.bags_)
     assert all(np.array_equal(a, b) for a, b in zip(model.estimators_samples_, model.bags_, strict=True))
 
 
@@ -118,8 +119,9 @@ def test_encoders_inside_the_bag():
 
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csc_matrix, sp.coo_array])
 def test_sparse_rows(container):
-    dense = stable(LogisticRegression(max_iter=500)).fit(X, Y).predict_proba(X)
-    sparse = stable(LogisticRegression(max_iter=500)).fit(container(X), Y).predict_proba(container(X))
+    dense = stable(LogisticRegression(max_iter=500)).fit(X, Y, sample_ids=range(150)).predict_proba(X)
+    fitted = stable(LogisticRegression(max_iter=500)).fit(container(X), Y, sample_ids=range(150))
+    sparse = fitted.predict_proba(container(X))
     assert sparse == pytest.approx(dense, abs=1e-3)
 
 
@@ -213,7 +215,9 @@ def test_images_of_four_axes():
 
 def test_weights_reach_the_learner_sliced_and_never_the_draw():
     weights = np.arange(150, dtype=float) + 1
-    plain, weighted = stable(Recorder()).fit(X, Y), stable(Recorder()).fit(X, Y, sample_weight=weights, tag="t")
+    names = range(150)
+    plain = stable(Recorder()).fit(X, Y, sample_ids=names)
+    weighted = stable(Recorder()).fit(X, Y, sample_ids=names, sample_weight=weights, tag="t")
     assert plain.bags_ == weighted.bags_
     for rows, member in zip(weighted.bags_, weighted.estimators_, strict=True):
         assert np.array_equal(member.params_["sample_weight"], weights[rows])
@@ -344,9 +348,9 @@ def test_without_a_row_only_the_bags_that_held_it_change(dropped):
 
 def test_guarantee_uses_what_was_fitted():
     model = stable(n_estimators=25, epsilon=0.3).fit(X, NAMES)
-    expected = ss.selection_stability(n_samples=150, bag_size=75, epsilon=0.3, n_classes=3, n_bags=25, coupling="hash")
+    expected = ss.selection_stability(n_samples=150, bag_size=74, epsilon=0.3, n_classes=3, n_bags=25, coupling="hash")
     assert model.guarantee() == expected
-    paper = ss.selection_stability(n_samples=150, bag_size=75, epsilon=0.3, n_classes=3, n_bags=25, theorem="paper")
+    paper = ss.selection_stability(n_samples=150, bag_size=74, epsilon=0.3, n_classes=3, n_bags=25, theorem="paper")
     assert model.guarantee("paper") == paper
     assert model.guarantee("paper").vacuous
     bootstrap = stable(bootstrap=True, max_samples=1.0).fit(X, NAMES).guarantee()
@@ -354,7 +358,9 @@ def test_guarantee_uses_what_was_fitted():
     assert stable(rule=ss.TopK(2)).fit(X, NAMES).guarantee().delta == 0
     mass = stable(rule=ss.MassThreshold(0.9)).fit(X, NAMES).guarantee()
     assert mass.epsilon == ss.MassThreshold(0.9).compatible_epsilon(3)
-    for rule in (ss.Argmax(), ss.SVBOP(), lambda p: p > 0):
+    svbop = stable(rule=ss.SVBOP()).fit(X, NAMES).guarantee()
+    assert svbop.epsilon == ss.SVBOP().compatible_epsilon(3)
+    for rule in (ss.Argmax(), ss.TopK(1), lambda p: p > 0):
         with pytest.raises(ValueError, match="rule must be one that a theorem makes compatible for 3 labels"):
             stable(rule=rule).fit(X, NAMES).guarantee()
 

@@ -2,7 +2,7 @@
 
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import steadyset as ss
 
@@ -26,3 +26,13 @@ EXPECTED = {
 )
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+def test_the_declared_checks_fail_and_no_others():
+    found = check_estimator(
+        ss.StableClassifier(n_estimators=5, random_state=0), expected_failed_checks=EXPECTED, on_skip=None, on_fail=None
+    )
+    status = {check["check_name"]: check["status"] for check in found}
+    assert {name for name, came in status.items() if came == "xfail"} == set(EXPECTED)
+    assert set(status.values()) <= {"passed", "xfail", "skipped"}
+    assert all(name in ss.StableClassifier.__doc__ or name.endswith("_on_sparse_data") for name in EXPECTED)

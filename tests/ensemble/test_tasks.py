@@ -17,7 +17,7 @@ def test_all_rows_but_one():
 
 @pytest.mark.parametrize("points", [None, X[::10]], ids=["models", "predictions"])
 def test_the_checkpoint_comes_first_and_the_rest_is_trained(tmp_path, points):
-    task = Task(DecisionTreeClassifier(), X, Y, 3, {}, points, open_folder(tmp_path, "run"))
+    task = Task(DecisionTreeClassifier(), X, Y, np.arange(3), {}, points, open_folder(tmp_path, "run"))
     told = []
 
     def run(numbers):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from steadyset import explorer
+from steadyset.guarantees import javascript
 
 PARTS = Path(explorer.__file__).with_name("parts")
 
@@ -19,7 +20,7 @@ class Node:
         self.command = command
 
     def run(self, function, argument):
-        parts = [(PARTS / f"{name}.js").read_text() for name in ("selection", "guarantees", "simplex")]
+        parts = [(PARTS / f"{name}.js").read_text() for name in ("selection", "simplex")] + [javascript()]
         call = f"console.log(JSON.stringify(({function})(JSON.parse(require('fs').readFileSync(0, 'utf8')))));"
         done = subprocess.run(
             [self.command, "-e", "\n".join([*parts, call])],

@@ -9,6 +9,7 @@ import pytest
 
 import steadyset as ss
 from helpers.oracle import random_problem
+from steadyset.guarantees import TITLES, VACUOUS
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "selection_golden.json").read_text())
 
@@ -139,12 +140,34 @@ def settings(n_settings):
         [None, 1, 1000, 10**6],
         ["subbagging", "bootstrap"],
         [None, "hash", "independent", "any"],
-        ["best", "paper", "second-moment", "small-bags"],
+        ["best", "best", "paper", "second-moment", "exact-second-moment", "exponential", "small-bags", "two-labels"],
     )
     everything = list(grid)
     chosen = np.random.default_rng(14).choice(len(everything), n_settings, replace=False)
     names = ("n_samples", "bag_size", "epsilon", "n_classes", "n_bags", "resampling", "coupling", "theorem")
     return [dict(zip(names, everything[i], strict=True)) for i in chosen]
+
+
+def random_settings(n_settings):
+    """Settings off the grid, most of them where several theorems are close."""
+    rng = np.random.default_rng(17)
+    chosen = []
+    for number in range(n_settings):
+        n = int(10 ** rng.uniform(0.5, 6)) + 1
+        limit = number % 3 == 0
+        chosen.append(
+            {
+                "n_samples": n,
+                "bag_size": int(np.clip(n * rng.choice([0.5, rng.uniform(), 10 ** rng.uniform(-3, 0)]), 1, n - 1)),
+                "epsilon": float(10 ** rng.uniform(-2.5, 0.1)),
+                "n_classes": [2, 10, None][number // 3 % 3],
+                "n_bags": None if limit else int(10 ** rng.uniform(0, 5)),
+                "resampling": "bootstrap" if number % 5 == 0 else "subbagging",
+                "coupling": None if number % 4 else "independent",
+                "theorem": "best",
+            }
+        )
+    return chosen
 
 
 def as_javascript(setting):
@@ -154,9 +177,11 @@ def as_javascript(setting):
 
 
 def test_the_calculator_agrees_with_the_library(engine):
-    chosen = settings(1500)
+    near_one = {"n_samples": 343, "bag_size": 0.5, "epsilon": 0.05, "n_classes": 3, "resampling": "subbagging"}
+    chosen = settings(3000) + random_settings(1000)
+    chosen += [{**near_one, "n_bags": B, "coupling": None, "theorem": "best"} for B in (1, 20, 60, 100, 2000)]
     found = engine.run(STABILITY, [as_javascript(setting) for setting in chosen])
-    seen = {"error": 0, "vacuous": 0, "infinite": 0, "paper": 0, "second-moment": 0, "small-bags": 0}
+    seen = dict.fromkeys(("error", "vacuous", "infinite", *TITLES), 0)
     for setting, got in zip(chosen, found, strict=True):
         try:
             expected = ss.selection_stability(**setting)
@@ -171,7 +196,14 @@ def test_the_calculator_agrees_with_the_library(engine):
         seen["vacuous"] += expected.vacuous
         seen["infinite"] += expected.n_bags is None
         seen[expected.theorem] += 1
+    # of these the explorer knows nothing
+    for name in ("another-seed", "another-seed-exponential", "tail-stability"):
+        assert seen.pop(name) == 0
     assert min(seen.values()) > 30, seen
+
+
+def test_the_same_bounds_are_called_vacuous(engine):
+    assert engine.run("() => Guarantees.VACUOUS", None) == VACUOUS
 
 
 def test_the_figures_of_the_paper_setting(engine):
@@ -180,12 +212,14 @@ def test_the_figures_of_the_paper_setting(engine):
         {**setting, "n_bags": None, "coupling": None, "theorem": "paper"},
         {**setting, "n_bags": 1000, "coupling": None, "theorem": "paper"},
         {**setting, "n_bags": 967_297, "coupling": None, "theorem": "paper"},
-        {**setting, "n_bags": 8_183, "coupling": "hash", "theorem": "best"},
+        {**setting, "n_bags": 8_183, "coupling": "hash", "theorem": "second-moment"},
+        {**setting, "n_bags": 3_544, "coupling": "hash", "theorem": "best"},
     ]
     deltas = [got["delta"] for got in engine.run(STABILITY, [as_javascript(setting) for setting in asked])]
     assert [f"{deltas[0]:.4f}", f"{deltas[1]:.1f}"] == ["0.0060", "42.6"]
     assert 0.0499 < deltas[2] <= 0.05
     assert 0.0499 < deltas[3] <= 0.05
+    assert 0.0499 < deltas[4] <= 0.05
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steadyset as ss
 from steadyset import selection_stability, solve_stability
 
 PAPER = {"n_samples": 60_000, "bag_size": 0.5, "epsilon": 0.05, "n_classes": 10}
@@ -22,6 +23,8 @@ def assert_sharp(unknown, answer, delta, **setting):
     assert delta_at(unknown, answer, **setting) <= delta
     if answer == 2.0**-500:  # every epsilon
         return
+    if unknown == "bag_size" and setting.get("resampling") == "bootstrap" and answer == setting["n_samples"]:
+        return  # the limit of the search, which the docstring names
     beside = math.nextafter(answer, 0) if unknown == "epsilon" else answer + STEP[unknown]
     try:
         assert delta_at(unknown, beside, **setting) > delta
@@ -41,10 +44,30 @@ def test_the_number_of_bags_for_the_setting_of_the_paper():
         ("independent", 2, 16_364),
         ("hash", Fraction(30_001, 30_000), 8_183),
     ]:
-        answer = solve_stability("n_bags", delta=0.05, **PAPER, coupling=coupling)
+        asked = {**PAPER, "coupling": coupling, "theorem": "second-moment"}
+        answer = solve_stability("n_bags", delta=0.05, **asked)
         assert answer == math.ceil(c / left) == bags
-        assert_sharp("n_bags", answer, 0.05, **PAPER, coupling=coupling)
-    assert solve_stability("n_bags", delta=0.05, **PAPER, sigma2=0.1) == 811
+        assert_sharp("n_bags", answer, 0.05, **asked)
+    assert solve_stability("n_bags", delta=0.05, **PAPER, sigma2=0.1, theorem="second-moment") == 811
+
+
+@pytest.mark.parametrize(
+    ("setting", "bags"),
+    [
+        ({"delta": 0.05}, 3_544),
+        ({"delta": 0.01}, 10_984),
+        ({"delta": 0.05, "theorem": "exact-second-moment"}, 7_201),
+        ({"delta": 0.01, "theorem": "exact-second-moment"}, 36_002),
+        ({"delta": 0.007}, 51_431),
+        ({"delta": 0.05, "coupling": "independent"}, 6_319),
+        ({"delta": 0.05, "coupling": "any"}, 12_637),
+        ({"delta": 0.05, "sigma2": 0.1}, 690),
+    ],
+)
+def test_how_many_bags_the_sharper_theorems_ask_for(setting, bags):
+    assert solve_stability("n_bags", **PAPER, **setting) == bags
+    delta = setting.pop("delta")
+    assert_sharp("n_bags", bags, delta, **PAPER, **setting)
 
 
 SETTINGS = st.fixed_dictionaries(
@@ -110,6 +133,17 @@ def test_every_larger_number_of_rows_reaches_delta_with_bags_that_are_a_share(sh
     assert all(delta_at("n_samples", n, **setting) <= 0.04 for n in range(answer, answer + 300))
 
 
+@pytest.mark.parametrize("free", [{"epsilon": 1.5}, {"n_classes": 1}, {"sigma2": 0.0}, {"epsilon": 1.3}])
+def test_where_every_bag_size_reaches_delta(free):
+    """The largest bag is the answer: all rows but the dropped one, or for bootstrap as many draws as there are rows."""
+    setting = {"n_samples": 1000, "epsilon": 0.3, "n_classes": 3, **free}
+    assert solve_stability("bag_size", delta=0.05, **setting, resampling="bootstrap") == 1000
+    if free != {"epsilon": 1.3}:
+        assert solve_stability("bag_size", delta=0.05, **setting) == 999
+        assert solve_stability("n_samples", delta=0.05, bag_size=0.5, **{**setting, "n_samples": None}) == 2
+        assert solve_stability("n_bags", delta=0.05, bag_size=0.5, **setting) == 1
+
+
 def test_where_every_epsilon_reaches_delta():
     """One bag of ten rows out of a thousand: 99% of the rows are in no bag."""
     setting = {"n_samples": 1000, "bag_size": 10, "n_bags": 1}
@@ -119,11 +153,20 @@ def test_where_every_epsilon_reaches_delta():
 
 
 def test_small_bags_with_no_instability_at_all():
-    assert solve_stability("bag_size", delta=0, n_samples=60_000, epsilon=0.05) == 2448
-    assert solve_stability("bag_size", delta=0, n_samples=60_000, epsilon=0.05, any_rule=True) == 2121
-    # With 59,976 rows p = 2/49 lies exactly on the limit, p^2 (3 + eps^2/2) = 2 eps^2, and the inequality is strict.
-    assert Fraction(2448, 59_976) ** 2 * (3 + Fraction("0.00125")) == Fraction("0.005")
-    assert solve_stability("n_samples", delta=0, bag_size=2448, epsilon=0.05) == 59_977
+    setting = {"n_samples": 60_000, "epsilon": 0.05}
+    for rule, bag_size in [
+        ({}, 2956),
+        ({"n_classes": 10}, 3108),
+        ({"any_rule": True}, 2121),
+        ({"rule": ss.FixedMargin(0.05)}, 4097),
+        ({"rule": ss.InflatedArgmax(0.05), "n_classes": 10}, 3108),
+        ({"n_classes": 2}, 4097),
+    ]:
+        assert solve_stability("bag_size", delta=0, **setting, **rule) == bag_size
+        assert_sharp("bag_size", bag_size, 0, **setting, **rule)
+    # Two labels: the limit 2h/(1+h) is 2/3 at h = 1/2, eps = sqrt(1/2), which is no float; the inequality is strict.
+    for epsilon, rows in [(math.nextafter(math.sqrt(0.5), 0), 301), (math.sqrt(0.5) * (1 + 1e-14), 300)]:
+        assert solve_stability("n_samples", delta=0, bag_size=200, epsilon=epsilon, n_classes=2) == rows
     epsilon = solve_stability("epsilon", delta=0, n_samples=60_000, bag_size=2448)
     assert_sharp("epsilon", epsilon, 0, n_samples=60_000, bag_size=2448)
 
@@ -133,8 +176,17 @@ def test_small_bags_with_no_instability_at_all():
     [
         ("n_bags", {"delta": 0.005}, "the bound is 0.006 even with .* bags"),
         ("n_bags", {"delta": 0}, "no n_bags reaches delta=0"),
-        ("n_samples", {"n_bags": 100, "delta": 0.05, "coupling": "any"}, "the bound is 14.4 even with .* rows"),
-        ("bag_size", {"n_bags": 3, "delta": 0.05, "coupling": "any"}, "the bound is 480 even with bags of one row"),
+        ("n_samples", {"n_bags": 100, "delta": 0.05, "coupling": "any"}, "the bound is 1 even with .* rows"),
+        (
+            "n_samples",
+            {"n_bags": 100, "delta": 0.05, "coupling": "any", "theorem": "second-moment"},
+            "the bound is 14.4 even with .* rows",
+        ),
+        (
+            "bag_size",
+            {"n_bags": 3, "delta": 0.05, "coupling": "any", "theorem": "second-moment"},
+            "the bound is 480 even with bags of one row",
+        ),
         ("epsilon", {"delta": 0, "theorem": "paper"}, "no epsilon reaches delta=0"),
     ],
 )

@@ -286,18 +286,38 @@ def test_small_bags_infinite_on_a_grid_of_mixtures():
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 50])
-def test_small_bags_infinite_leave_little_room(n_labels):
-    """All labels but the last tie, and the bags that hold row i all say the last: a conflict not far off the limit."""
+def test_small_bags_infinite_are_exact_for_few_labels(n_labels):
+    """All labels but the last tie, and the bags that hold row i all say the last: a conflict right above the limit."""
     epsilon = 0.05
     gap = epsilon * math.sqrt(n_labels / (n_labels - 1)) - epsilon / math.sqrt(2)  # the last label just stays out
+    assert (n_labels - 1) * gap <= 1  # the condition of the statement: without it w would not be a probability vector
     p = 1.0001 * epsilon * math.sqrt(n_labels / (n_labels - 1)) / (1 + gap)  # and alone is in
     w = np.full(n_labels, (1 + 1.0001 * gap) / n_labels)
     w[-1] -= 1.0001 * gap
+    assert w.min() >= 0
     v = (1 - p) * w + p * np.eye(n_labels)[-1]
     assert conflicts(v, w, epsilon)
     n = 10**6
     assert selection_stability(n_samples=n, bag_size=math.ceil(p * n), epsilon=epsilon).delta > 0
-    assert selection_stability(n_samples=n, bag_size=math.floor(0.57 * p * n), epsilon=epsilon).delta == 0
+    below = math.floor(0.9998 * p * n)
+    assert selection_stability(n_samples=n, bag_size=below, epsilon=epsilon, n_classes=n_labels).delta == 0
+
+
+def test_the_room_above_small_bags_is_for_few_labels():
+    """Beyond (L-1) kappa_L eps = 1 the extremal vector has a negative entry, and no conflict is found near that p."""
+    epsilon, n_labels = 1.0, 12
+    root = math.sqrt(n_labels / (n_labels - 1))
+    gap = (root - math.sqrt(0.5)) * epsilon
+    assert (n_labels - 1) * gap > 1
+    assert (1 + gap) / n_labels - gap < 0
+    p = 1.001 * epsilon * root / (1 + gap)
+    rng = np.random.default_rng(0)
+    tied = rng.integers(1, n_labels, 4000)[:, None] > np.arange(n_labels)  # some labels tie, the others have nothing
+    w = np.vstack([rng.dirichlet(np.full(n_labels, 0.3), 4000), tied / tied.sum(axis=1, keepdims=True)])
+    for corner in np.eye(n_labels):
+        assert not conflicts((1 - p) * w + p * corner, w, epsilon).any()
+    one, last = np.eye(n_labels)[[0, -1]]
+    assert conflicts(0.14 * one + 0.86 * last, one, epsilon)  # there is one at a larger p
 
 
 @pytest.mark.parametrize(("n", "m", "k"), [(5, 2, 2), (6, 3, 2), (6, 2, 4), (6, 3, 3), (7, 4, 3)])
@@ -330,9 +350,10 @@ def test_another_seed(learner):
     means = V[draws].mean(1)
     distance = ((means[:, None] - means[None]) ** 2).sum(-1)
     for epsilon in (0.3, 0.8, 1.4):
-        guarantee = reseed_stability(n_bags=2, epsilon=epsilon, sigma2=spread(V))
-        assert distance.mean() / epsilon**2 == pytest.approx(guarantee.delta, rel=1e-9, abs=1e-15)
-        assert conflicts(means[:, None], means[None], epsilon).mean() <= guarantee.delta + 1e-12
+        setting = {"n_bags": 2, "epsilon": epsilon, "sigma2": spread(V)}
+        moment = reseed_stability(**setting, theorem="another-seed").delta
+        assert distance.mean() / epsilon**2 == pytest.approx(moment, rel=1e-9, abs=1e-15)
+        assert conflicts(means[:, None], means[None], epsilon).mean() <= reseed_stability(**setting).delta + 1e-12
 
 
 def test_the_small_bag_tail_has_a_falling_envelope():

@@ -1,12 +1,13 @@
 """Everything that cannot work is refused with one sentence, before training where it can be known."""
 
+import math
 import re
 
 import numpy as np
 import pytest
 
 from steadyset import _native
-from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU
+from steadyset.lanes import AvgPool2d, Conv2d, Dropout, Flatten, Linear, MaxPool2d, NetClassifier, ReLU, Tanh
 from steadyset.lanes._settings import settings_of
 
 RNG = np.random.default_rng(0)
@@ -109,6 +110,106 @@ def test_diverging_training_names_bag_seed_and_step():
     bag, seed, step = map(int, re.search(sentence, str(caught.value)).groups())
     assert seed == 40 + bag
     assert step < 4 * wild.epochs  # four batches of five rows in each epoch
+
+
+ONE_STEP = {"epochs": 1, "batch_size": 64, "random_state": 7}
+
+
+@pytest.mark.parametrize(
+    ("layers", "settings"),
+    [
+        ([Linear(8), ReLU(), Linear()], {"learning_rate": 1e30}),  # finite weights whose logits overflow
+        ([Linear(8), ReLU(), Linear()], {"learning_rate": 1e30, "optimizer": "adam"}),
+        ([Linear(8), Tanh(), Linear()], {"learning_rate": 1e300}),  # infinite weights, and Tanh keeps what they touch
+        ([Linear()], {"learning_rate": 1e-3, "weight_decay": 1e300}),
+        ([Linear()], {"learning_rate": 1e38, "nesterov": True, "weight_decay": 1e3}),
+        ([Linear(8), ReLU(), Linear()], {"learning_rate": 1e30, "epochs": 3, "schedule": [0, 0, 1]}),
+        ([Linear(8), ReLU(), Linear()], {"learning_rate": 1e30, "batch_size": 19}),  # a short last batch
+    ],
+)
+def test_divergence_in_the_last_step_is_noticed(isa, layers, settings):
+    net = NetClassifier(layers, **{**ONE_STEP, **settings})
+    sentence = r"^training of bag 0 \(seed 7\) diverged, its loss, weights or logits are not finite at step \d: "
+    with pytest.raises(FloatingPointError, match=sentence):
+        net.fit(FLAT, LABELS)
+    assert not hasattr(net, "parameters_")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_divergence_in_the_last_step_names_its_bag(n_jobs):
+    """Of ten bags that take one step each, of unequal sizes, number 6 alone holds a row that blows it up."""
+    x = FLAT.copy()
+    x[13] = 1e30
+    bags = [np.array([0, 1, 2, 3 + b % 2, 13][: 5 if b == 6 else 4 - b % 3]) for b in range(10)]
+    net = NetClassifier([Linear()], scale=None, **ONE_STEP)
+    with pytest.raises(FloatingPointError, match=r"^training of bag 6 \(seed 46\) diverged, .* at step 1: "):
+        list(net.fit_bags(x, LABELS, bags, range(40, 50), n_jobs=n_jobs))
+    bags[6] = bags[6][:4]
+    (group,) = net.fit_bags(x, LABELS, bags, range(40, 50), n_jobs=n_jobs)
+    assert np.isfinite(group.predict_proba(FLAT)).all()
+
+
+def test_a_bag_that_is_done_keeps_its_weights():
+    """Its lanes go on beside longer bags, where its first row now overflows: what came of its own steps stays."""
+    x = FLAT.copy()
+    x[0] = 1e25
+    net = NetClassifier([Linear()], scale=None, epochs=1, batch_size=1, learning_rate=1e-10)
+    short, long = np.arange(5), np.arange(1, 20)
+    for seed in range(5):  # the first row comes at another step each time
+        try:
+            (alone,) = net.fit_bags(x, LABELS, [short], [seed])
+        except FloatingPointError:  # it came last
+            continue
+        (beside,) = net.fit_bags(x, LABELS, [long, short], [9, seed])
+        mine, other = alone.members()[0].parameters_, beside.members()[1].parameters_
+        assert np.isfinite(mine).all()
+        np.testing.assert_array_equal(mine, other)
+        with pytest.raises(FloatingPointError, match=rf"^the network of bag 1 \(seed {seed}\) must .* at row 0 of X: "):
+            beside.predict_proba(x)
+        break
+    else:
+        pytest.fail("no order of the rows in which the first row is not the last")
+
+
+OVERFLOWING = {
+    "dense": [Flatten(), Linear(2), ReLU(), Linear(2), ReLU(), Linear()],
+    "tanh": [Flatten(), Linear(2), ReLU(), Linear(2), Tanh(), Linear()],
+    "convolution": [Conv2d(2, 3), ReLU(), Conv2d(2, 3), ReLU(), Flatten(), Linear()],
+    "pooled": [Conv2d(2, 3), ReLU(), Conv2d(2, 3), ReLU(), MaxPool2d(2), Flatten(), Linear()],
+    "unit apart": [Conv2d(2, 3), ReLU(), Conv2d(2, 3), AvgPool2d(2), ReLU(), Flatten(), Linear()],
+    "logits": [Flatten(), Linear()],
+}
+
+
+@pytest.mark.parametrize("case", OVERFLOWING)
+def test_overflow_at_predict_is_said_with_bag_and_row(isa, case):
+    """Infinity, and infinity less infinity, which no layer after it may turn into a number again."""
+    net = NetClassifier(OVERFLOWING[case], scale=None, epochs=1, random_state=5).fit(IMAGES, LABELS)
+    assert np.isfinite(net.predict_proba(IMAGES)).all()
+    first, second = (math.prod(shape) for _, shape in net._architecture().parameters[:2])
+    net.parameters_[:first] = 1e30
+    net.parameters_[first + second :] = np.resize([1.0, -1.0], len(net.parameters_) - first - second)
+    x = np.zeros((9, 8, 8), np.float32)
+    x[7] = 1e20
+    net.predict_proba(x[:7])
+    sentence = r"^the network of bag 0 \(seed 5\) must give finite logits; got others at row 7 of X: its weights .*\.$"
+    for predict in (net.predict_proba, net.predict):
+        with pytest.raises(FloatingPointError, match=sentence):
+            predict(x)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_not_finite_predict_nothing(isa, value):
+    net = NetClassifier([Linear(2), ReLU(), Linear()], scale=None, epochs=1, random_state=5).fit(FLAT, LABELS)
+    net.parameters_[-1] = value
+    with pytest.raises(FloatingPointError, match="must give finite logits; got others at row 0 of X"):
+        net.predict_proba(FLAT)
+
+
+def test_huge_but_finite_logits_are_sure_of_themselves():
+    net = NetClassifier([Linear()], scale=None, epochs=1).fit(FLAT, LABELS)
+    net.parameters_ = np.repeat(np.array([1e30, -1e30, 1], np.float32), [6, 12, 3])
+    np.testing.assert_array_equal(net.predict_proba(np.full((2, 6), 1e7)), [[1, 0, 0]] * 2)
 
 
 def test_wrong_points_at_predict():

@@ -129,17 +129,21 @@ def test_a_learning_rate_of_zero_changes_nothing():
     np.testing.assert_array_equal(one.parameters_, two.parameters_)
 
 
-def test_a_late_group_that_diverges_names_its_bag_and_loses_no_other(tmp_path):
-    """Bag 37 alone holds a huge row; the bag is named by its own number, also where only the rest is trained."""
+@pytest.mark.parametrize("steps", [{"epochs": 2, "batch_size": 5}, {"epochs": 1, "batch_size": 20}])
+def test_a_late_group_that_diverges_names_its_bag_and_loses_no_other(tmp_path, steps):
+    """Bag 37 alone holds a huge row; the bag is named by its own number, also where only the rest is trained.
+
+    It diverges in the middle of its training, or in the only step that it takes.
+    """
     x, y = load_digits(return_X_y=True)
     bags = ss.draw_bags(len(x), 40, 20, seed=3)
     held = bags.membership()
     row = next(r for r in range(len(x)) if held[:, r].sum() == 1 and held[37, r])
     x[row] = 1e30
-    net = NetClassifier([Linear()], epochs=2, batch_size=5, scale=None)
+    net = NetClassifier([Linear()], scale=None, **steps)
     model = ss.StableClassifier(net, 40, max_samples=20, random_state=3, checkpoint=tmp_path)
     for _ in range(2):  # straight, and with the first two groups from the checkpoint
         with pytest.raises(FloatingPointError, match=r"training of bag 37 \(seed \d+\) diverged"):
-            model.fit(x, y)
+            model.fit(x, y, sample_ids=range(len(x)))
         files = sorted(path.name for path in tmp_path.glob("*/bags-*"))
         assert files == ["bags-0000000-0000015.joblib", "bags-0000016-0000031.joblib"]

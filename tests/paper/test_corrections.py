@@ -47,7 +47,7 @@ def test_what_a_thousand_bags_are_worth():
     infinite = ss.selection_stability(**FASHION, theorem="paper")
     finite = ss.selection_stability(**FASHION, n_bags=1000, theorem="paper")
     ours = ss.selection_stability(**FASHION, n_bags=1000)
-    assert (round(infinite.delta, 3), round(finite.delta, 1), round(ours.delta, 3)) == (0.006, 42.6, 0.366)
+    assert (round(infinite.delta, 3), round(finite.delta, 1), round(ours.delta, 3)) == (0.006, 42.6, 0.36)
     assert finite.vacuous
     assert not ours.vacuous
 

@@ -18,7 +18,7 @@ from helpers import toy_images
 from helpers.zygote import Zygote
 from steadyset.cli import app
 from steadyset.paper import _output, fashion_mnist
-from steadyset.paper.fashion_mnist import _printed
+from steadyset.paper.fashion_mnist import _certified, _printed
 from steadyset.paper.fashion_mnist._data import Images
 from steadyset.paper.fashion_mnist._networks import Recipe, Sizes, train
 from steadyset.paper.fashion_mnist._run_folder import RunFolder
@@ -112,7 +112,78 @@ def test_bags_are_those_of_the_estimator(straight):
     X_train, y_train, X_test, _ = toy_images.arrays()
     learner = Recipe(epochs=3, learning_rate=0.01).learner()
     model = ss.StableClassifier(learner, n_estimators=40, max_samples=200, random_state=0)
-    assert np.array_equal(model.fit_predict_bags(X_train, y_train, X_test).proba, predictions.proba)
+    found = model.fit_predict_bags(X_train, y_train, X_test, sample_ids=range(len(X_train)))
+    assert np.array_equal(found.proba, predictions.proba)
+    assert (predictions.bags.coupling, predictions.bags.ids.kind) == ("hash", "given")
+
+
+def test_every_point_is_certified(straight):
+    """The shares in the table are those of `certify` at all points, and a second call reads what is kept."""
+    predictions, found = trained(straight[0] / "run").bags, results(straight[0] / "run")["promises"]
+    rules = {"argmax": ss.Argmax(), "inflated argmax": ss.InflatedArgmax(0.05), "fixed margin": ss.FixedMargin(0.05)}
+    assert [row["rule"] for row in found["proved"]] == list(rules)
+    for row in found["proved"]:
+        proved = ss.certify(predictions, rules[row["rule"]])
+        assert row["points"] == found["certificates"]["points"] == predictions.n_points
+        assert row["theorem_4_points_without_a_conflict"] == np.mean(proved.bound == 0)
+        assert row["theorem_4_rows_cleared"] == pytest.approx(1 - proved.bound.mean())
+        assert row["theorem_6_points_without_a_conflict"] == np.mean(proved.unsafe_rows == 0)
+        assert row["theorem_6_rows_cleared"] == pytest.approx(1 - proved.unsafe_rows.mean() / 400)
+        assert row["rows_that_may_change_at_the_most_robust_point"] == proved.poisoning_radius.max()
+    page = (straight[0] / "run" / "results.md").read_text()
+    assert f"Of all {predictions.n_points:,} test points, and of the 400 rows at a point on average" in page
+
+
+def test_a_record_is_certified_anew_from_its_bags(straight, tmp_path):
+    """What is proved comes back, to the letter, and nothing else of the record is touched."""
+    root, _ = straight
+    shutil.copytree(root / "run", tmp_path / "record")
+    shutil.copytree(root / "run" / "bags", tmp_path / "run" / "bags")
+    whole = (tmp_path / "record" / "results.json").read_text()
+    found = json.loads(whole)
+    found["promises"] = {}
+    (tmp_path / "record" / "results.json").write_text(json.dumps(found))
+    words = ["--data", root / "data", "--unchecked-data", "--folder", tmp_path / "run"]
+    command = ["reproduce", "certificates", tmp_path / "record", *words]
+    done = CliRunner().invoke(app, [str(word) for word in command])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "record" / "results.json").read_text() == whole
+    assert (tmp_path / "record" / "results.md").read_text() == (root / "run" / "results.md").read_text()
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["bags", "certificates"]
+
+
+@pytest.mark.parametrize("damage", ["another number", "no results"])
+def test_certificates_of_other_bags_are_refused(straight, tmp_path, damage):
+    found = results(straight[0] / "run")
+    for row in found["instability"]:
+        row["conflicting_pairs"] += 1
+    (tmp_path / "results.json").write_text(json.dumps(found if damage == "another number" else []))
+    X_train, y_train, X_test, y_test = toy_images.arrays()
+    images = Images(X_train, y_train, X_test, y_test, "digits", False)
+    before = (tmp_path / "results.json").read_bytes()
+    sentence = "the bags must be those of the record" if damage == "another number" else "record must be the folder"
+    with pytest.raises(ValueError, match=sentence):
+        fashion_mnist.recertify(tmp_path, straight[0] / "run", images=images, n_jobs=1)
+    assert (tmp_path / "results.json").read_bytes() == before
+
+
+def test_certificates_are_kept(straight, tmp_path, monkeypatch):
+    predictions, rules = trained(straight[0] / "run").bags, (ss.Argmax(), ss.InflatedArgmax(0.05))
+    first = _certified.proved(tmp_path, predictions, rules)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 2
+    files[0].write_bytes(b"damaged")
+    asked = []
+    monkeypatch.setattr(_certified, "certify", lambda p, rule: asked.append(rule) or ss.certify(p, rule))
+    second = _certified.proved(tmp_path, predictions, rules)
+    assert len(asked) == 1  # the damaged one
+    for name in ("argmax", "inflated argmax"):
+        assert second[name].summary() == first[name].summary()
+        for field in ("bound", "radius", "unsafe_rows", "poisoning_radius"):
+            assert np.array_equal(getattr(second[name], field), getattr(first[name], field))
+    fewer = ss.BagPredictions(predictions.proba[:39], predictions.bags.with_bags(39), predictions.classes)
+    _certified.proved(tmp_path, fewer, rules)
+    assert len(asked) == 3  # other predictions
 
 
 def test_killed_twice_and_continued(straight, zygote, tmp_path):

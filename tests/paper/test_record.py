@@ -58,6 +58,14 @@ def test_instability(results):
     assert row(results["main_table"], "argmax", "base")["max_instability_independent_seeds"] > 0.9
 
 
+def test_every_point_is_certified(results):
+    promised = results["promises"]
+    assert promised["certificates"]["points"] == 10_000
+    assert [row["rule"] for row in promised["proved"]] == ["argmax", "inflated argmax", "fixed margin"]
+    assert all((row["points"], row["rows"]) == (10_000, 60_000) for row in promised["proved"])
+    assert promised["bags_that_reach_delta"]["0.05"] <= 3544
+
+
 def test_pages_show_the_record(results):
     assert (RECORD / "results.md").read_text() == page(results)
     assert main_table(results) in (ROOT / "README.md").read_text()

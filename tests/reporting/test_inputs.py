@@ -2,8 +2,10 @@
 
 import errno
 import json
+import re
 import subprocess
 import sys
+from html import unescape
 
 import numpy as np
 import pytest
@@ -12,10 +14,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
 from helpers import report_cases as cases
-from steadyset.reporting import StabilityReport
+from steadyset._base.words import out_of_a_hundred
+from steadyset.guarantees import TITLES
+from steadyset.reporting import StabilityReport, _formats
 
 FOUND, TRUTH = cases.predictions()
 
@@ -32,6 +37,11 @@ def body(html):
     """Return the page without its scripts and styles."""
     _head, rest = html.split("<body>")
     return rest.split('<script type="application/json"')[0]
+
+
+def text(html):
+    """Return what the page says, before its script runs."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", body(html))).split())
 
 
 def test_numbers_are_plain_and_are_the_librarys(iris):
@@ -69,18 +79,42 @@ def test_without_labels_the_page_says_so():
     assert "correct_single" not in made.numbers["rules"][0]
 
 
-def test_a_vacuous_guarantee_is_called_so():
-    found, _ = cases.predictions(resampling="bootstrap")
-    made = ss.report(found, epsilon=0.01)
-    assert made.numbers["guarantee"]["vacuous"]
-    assert "vacuous: the bound is" in body(made.html)
-    assert "that is a limit, not a statement about these bags" in body(made.html)
+NOTHING = (
+    "Nothing: the bound on the probability of such a contradiction at a point is {} (vacuous), on average over the rows"
+)
+AT_MOST = "The probability of such a contradiction at a point is at most {}, {}, {} over the draw of bags."
 
 
-def test_a_guarantee_that_rounds_to_1_is_not_dressed_up():
-    made = ss.report(FOUND, epsilon=0.01)
-    assert 0.999 < made.numbers["guarantee"]["delta"] < 1
-    assert "just below 1, which says next to nothing" in body(made.html)
+@pytest.mark.parametrize("rule", [None, ss.FixedMargin(0.01)])  # the slider moves the first
+@pytest.mark.parametrize("resampling", ["bootstrap", "subbagging"])  # the bound is 1; it is above 0.995 and below 1
+def test_a_vacuous_guarantee_is_called_so(rule, resampling):
+    found, _ = cases.predictions(resampling=resampling, n_bags=18)
+    made = ss.report(found, epsilon=0.01 if rule is None else None, rule=rule)
+    delta = made.numbers["guarantee"]["delta"]
+    assert (delta == 1) == (resampling == "bootstrap")
+    assert 0.995 < delta <= 1
+    words = text(made.html)
+    assert NOTHING.format("1.00" if delta == 1 else "just below 1") in words
+    assert "by every theorem, whatever the data" in words
+    assert "that is a limit, not a statement about these bags" in words
+    assert "at most" not in words.split("Promised.")[1].split("whatever the data")[0]
+
+
+@pytest.mark.parametrize("rule", [None, ss.FixedMargin(0.37)])
+@pytest.mark.parametrize(
+    ("bag_size", "scope"), [(30, "on average over the rows and"), (3, "for every row, on average")]
+)
+def test_a_guarantee_that_says_something_is_a_sentence_too(rule, bag_size, scope):
+    found, _ = cases.predictions(bag_size=bag_size, n_bags=61)
+    made = ss.report(found, epsilon=0.37 if rule is None else None, rule=rule)
+    setting = {"n_samples": 80, "bag_size": bag_size, "n_classes": 4, "epsilon": 0.37}
+    best, limit = ss.selection_stability(**setting, n_bags=61), ss.selection_stability(**setting, rule=rule)
+    words = text(made.html)
+    assert AT_MOST.format(_formats.bound(best.delta), out_of_a_hundred(best.delta), scope) in words
+    at = "" if rule is None else "at ε = 0.37, "
+    name = f"the {TITLES[best.theorem]}"
+    assert f"For B = 61 bags, hash coupling, {at}by {name}, whatever the data." in words
+    assert f"(B = ∞) the bound would be {_formats.bound(limit.delta)}; that is a limit" in words
 
 
 def test_bootstrap_bags_have_no_theorem_6():
@@ -238,3 +272,49 @@ def test_without_the_extra_a_sentence_says_what_to_install(missing):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout == f"{missing} is needed here; install it with `pip install steadyset[report]`.\n", done.stderr
+
+
+class Leaky(DecisionTreeClassifier):
+    """A learner that loses a part of the probability of one row."""
+
+    def predict_proba(self, X):
+        proba = super().predict_proba(X)
+        proba[X[:, 0] == 6.25] = [0.3, 0.25, 0.15]
+        return proba
+
+
+def test_a_row_off_the_simplex_is_named_with_its_sum():
+    X, y = load_iris(return_X_y=True)
+    model = ss.StableClassifier(Leaky(), n_estimators=5, random_state=0).fit(X, y)
+    points = X[:20].copy()
+    points[13, 0] = 6.25
+    with pytest.raises(ValueError, match=r"got \[0\.3, 0\.25, 0\.15\] with a sum of 0\.7 at point 13\.$"):
+        ss.report(model, points)
+    proba = FOUND.proba.copy()
+    proba[2, 9] = [0.3, 0.25, 0.05, 0.05]
+    with pytest.raises(ValueError, match=r"got \[0\.3, .*\] with a sum of 0\.65 from bag 2 at point 9\.$"):
+        ss.BagPredictions(proba, FOUND.bags, FOUND.classes)
+
+
+def test_a_report_says_which_bag_size_a_refit_needs():
+    X, y = load_iris(return_X_y=True)
+    for n, said in ((149, False), (150, False), (151, True)):
+        rows = np.arange(n) % 150
+        model = ss.StableClassifier(n_estimators=20, random_state=0).fit(X[rows], y[rows])
+        html = body(ss.report(model, X, y).html)
+        assert ("pass max_samples=76 (0.5 of 150 rows are 74)" in html) == said
+        assert "the same row ids, bag size, label space, seed and learner" in html
+
+
+def test_ids_on_the_page_are_names_only():
+    """Digests of rows name nobody."""
+    X, y = load_iris(return_X_y=True)
+    pages = {}
+    for kind, ids in (("content", None), ("given", [f"flower-{i}" for i in range(150)])):
+        model = ss.StableClassifier(n_estimators=300, random_state=0).fit(X, y, sample_ids=ids)
+        made = ss.report(model, X, y)
+        pages[kind] = made.html
+        assert made.numbers["rows"]
+        assert all((row["id"] is None) == (kind == "content") for row in made.numbers["rows"])
+    assert "may be changed or deleted without harm" in pages["given"]
+    assert "may be deleted without harm" in pages["content"]

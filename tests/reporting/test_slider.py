@@ -6,15 +6,13 @@ import pytest
 import steadyset as ss
 from helpers import report_cases as cases
 from helpers.browser import opened
-from steadyset.reporting import _slider
+from steadyset.guarantees import TITLES
+from steadyset.reporting import _formats, _slider
 
 COLUMNS = ("correct_single", "size", "coverage", "u65", "u80", "superfluous_inflation")
 
-THEOREMS = {
-    "paper": "theorem of the paper",
-    "second-moment": "second-moment theorem",
-    "small-bags": "small-bag theorem",
-}
+THEOREMS = {name: f"the {title}" for name, title in TITLES.items()}
+EVERY_ROW, ROWS = "for every row, on average", "on average over the rows and"
 
 
 def assert_page_agrees(shown, found, truth, epsilon):
@@ -44,10 +42,17 @@ def assert_page_agrees(shown, found, truth, epsilon):
     setting = {"n_samples": bags.n_samples, "bag_size": bags.bag_size, "n_classes": found.n_classes, "epsilon": epsilon}
     best = ss.selection_stability(**setting, n_bags=bags.n_bags, resampling=bags.resampling)
     assert shown.exact("bound") == pytest.approx(best.delta, rel=1e-12)
-    assert ("vacuous" in shown.text("bound")) == best.vacuous
-    assert shown.text("bound-theorem") == THEOREMS[best.theorem]
+    assert shown.text("bound-theorem") == ("every theorem" if best.vacuous else THEOREMS[best.theorem])
+    every = best.every_row and not best.vacuous
+    assert shown.text("bound-rows") == f", {EVERY_ROW if every else ROWS} over the draw of bags"
+    event = "of such a contradiction at a point is"
+    assert shown.text("bound-event") == (f"Nothing: the bound on the probability {event}" if best.vacuous else
+                                         f"The probability {event}")  # fmt: skip
+    assert shown.text("bound") == (f"{_formats.bound(best.delta)} (vacuous)" if best.vacuous else
+                                   f"at most {_formats.bound(best.delta)}")  # fmt: skip
     limit = ss.selection_stability(**setting, resampling=bags.resampling)
     assert shown.exact("bound-limit") == pytest.approx(limit.delta, rel=1e-12)
+    assert shown.text("bound-limit") == _formats.bound(limit.delta) + (" (vacuous)" if limit.vacuous else "")
 
 
 def pairs_on_page(page):

@@ -106,8 +106,8 @@ BAD = {
         "rule must be one of steadyset's rule objects; got 'argmax'.",
     ),
     "radius without theorem": (
-        lambda: ss.stability_radius(GOOD, ss.SVBOP()),
-        "rule must be one that a theorem makes compatible for 3 labels; got SVBOP(utility='u65').",
+        lambda: ss.stability_radius(GOOD, ss.SVBOP((1.0, 0.0))),
+        "rule must be one that a theorem makes compatible for 3 labels; got SVBOP(utility=(1.0, 0.0)).",
     ),
     "mask of ints": (
         lambda: ss.to_labels([[0, 1]], ["a", "b"]),
@@ -140,7 +140,7 @@ def test_foreign_arrays_get_the_same_sentences():
         ss.argmax_set(torch.tensor(0.5))
     with pytest.raises(ValueError, match="at least one label"):
         ss.argmax_set(torch.empty(3, 0))
-    with pytest.raises(TypeError, match="real, integer or bool"):
+    with pytest.raises(TypeError, match="integer or bool numbers; got an array of dtype"):
         ss.argmax_set(torch.zeros(3, dtype=torch.complex64))
     with pytest.raises(ValueError, match="from 1 to 2"):
         ss.top_k(torch.tensor([0.1, 0.9]), 3)

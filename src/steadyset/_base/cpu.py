@@ -5,6 +5,9 @@ import os
 import sys
 import threading
 from functools import cache
+from typing import Any
+
+from steadyset._base import validation
 
 
 def allowed_threads() -> int:
@@ -25,6 +28,18 @@ def allowed_threads() -> int:
     if first.isdigit() and int(first) > 0:
         return min(cpus, int(first))
     return cpus
+
+
+def threads(n_jobs: Any) -> int:
+    """Return the threads of a native call: None for the CPUs that this process may use, a number as in joblib."""
+    if n_jobs is None:
+        return allowed_threads()
+    number = validation.whole_number(n_jobs, "n_jobs", "None or a whole number that is not 0")
+    if number == 0:
+        raise ValueError("n_jobs must be None or a whole number that is not 0; got 0.")
+    import joblib  # a tenth of a second, which selection alone does not pay
+
+    return int(joblib.effective_n_jobs(number))
 
 
 @cache

@@ -3,7 +3,10 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
+
+from steadyset._base.validation import shown
 
 
 def as_rows(X: Any, name: str = "X") -> Any:
@@ -17,3 +20,26 @@ def as_rows(X: Any, name: str = "X") -> Any:
             "Reshape your data: X.reshape(1, -1) is one row."
         )
     return rows
+
+
+def bag_rows(bag: Any, number: int, n: int) -> NDArray[np.int64]:
+    """Return the rows of one bag, checked."""
+    rows = np.asarray(bag)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
+        raise ValueError(f"bag {number} must hold at least one row number; got {shown(bag)}.")
+    if rows.min() < 0 or rows.max() >= n:
+        raise ValueError(f"bag {number} must hold row numbers from 0 to {n - 1}; got {rows.min()} to {rows.max()}.")
+    return np.require(rows, np.int64, ["C", "A"])
+
+
+def label_positions(y: NDArray[Any], classes: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return the place of each label among the classes, and these: distinct labels, or else those in y."""
+    space = np.unique(y) if classes is None else np.asarray(classes)
+    order = np.argsort(space, kind="stable")
+    if space.ndim != 1 or len(np.unique(space)) != len(space):
+        raise ValueError(f"classes must be different labels in one dimension; got {shown(classes)}.")
+    places = order[np.searchsorted(space, y, sorter=order).clip(max=len(order) - 1)]
+    unknown = space[places] != y
+    if np.any(unknown):
+        raise ValueError(f"y must hold labels in classes only; got {shown(y[unknown].tolist()[0])}.")
+    return places, space

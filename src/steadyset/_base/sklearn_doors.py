@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 try:
     from sklearn.linear_model._base import LinearClassifierMixin
+    from sklearn.tree._tree import Tree
     from sklearn.utils import _safe_indexing
     from sklearn.utils.validation import _check_method_params, _check_sample_weight, _num_samples
 except ImportError as error:
@@ -52,9 +53,18 @@ def is_linear_classifier(learner: Any) -> bool:
     return isinstance(learner, LinearClassifierMixin)
 
 
-def boosted_trees(estimator: Any) -> list[Any]:
-    """Return the trees of a fitted HistGradientBoostingClassifier; none of any other estimator."""
-    return [tree for stage in getattr(estimator, "_predictors", ()) for tree in stage]
+def made_tree(n_features: int, nodes: Mapping[str, NDArray[Any]], values: NDArray[np.float64], depth: int) -> Any:
+    """Return scikit-learn's Tree of these nodes, by the names of its fields; values are shares, (nodes, 1, classes)."""
+    n_classes = values.shape[2]
+    tree = Tree(n_features, np.array([n_classes], np.intp), 1)
+    fields = tree.__reduce__()[2]["nodes"].dtype
+    rows = np.zeros(len(values), fields)
+    for name, column in nodes.items():
+        rows[name] = column
+    tree.__setstate__(
+        {"max_depth": depth, "node_count": len(rows), "nodes": rows, "values": np.ascontiguousarray(values)}
+    )
+    return tree
 
 
 def n_training_rows(ensemble: Any) -> int:

@@ -1,10 +1,11 @@
 """Checks of arguments that several rooms take: the checked value comes back, or an error of one sentence."""
 
+import itertools
 import math
 import numbers
 import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,14 +29,15 @@ _NOT_FINITE, _NEGATIVE, _OFF_SIMPLEX, _NO_MEMORY = 1, 2, 3, 4
 
 def shown(value: object) -> str:
     """Return a short, printable form of what came."""
-    text = repr(value)
+    text = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def numpy_scores(proba: Any) -> tuple[NDArray[Any], int]:
+def numpy_scores(proba: Any, *, bfloat16_bits: bool = False) -> tuple[NDArray[Any], int]:
     """Return `proba` as an array that the native kernels read, and the number of its kind.
 
-    bool and bfloat16 come back as views of their bytes; strides are kept.
+    bool and bfloat16 come back as views of their bytes; strides are kept. `bfloat16_bits` says that `proba` is such a
+    view already.
     """
     if type(proba) is not np.ndarray:
         proba = _as_numpy(proba)
@@ -43,7 +45,7 @@ def numpy_scores(proba: Any) -> tuple[NDArray[Any], int]:
         raise ValueError(f"proba must have at least one axis, the labels; got the single value {shown(proba.item())}.")
     if proba.shape[-1] == 0:
         raise ValueError(f"proba must have at least one label on its last axis; got shape {proba.shape}.")
-    kind = _KINDS.get(proba.dtype)
+    kind = _BFLOAT16 if bfloat16_bits else _KINDS.get(proba.dtype)
     if kind is None:
         proba, kind = _as_known_kind(proba)
     if not proba.flags.aligned:
@@ -77,13 +79,6 @@ def _as_known_kind(proba: NDArray[Any]) -> tuple[NDArray[Any], int]:
 def sum_slack(dtype: Any) -> float:
     """Return the tolerance on the sum of a row of probabilities of this dtype; integers count as 64 bits wide."""
     return SUM_SLACK.get(_float_bits(dtype), 1e-6)
-
-
-def tie_slack(dtype: Any) -> float:
-    """Return four units in the last place of 1, for sums of numbers that were rounded to this dtype."""
-    return {64: 4 * 2.0**-52, 32: 4 * 2.0**-23}.get(
-        _float_bits(dtype), 4 * 2.0**-10 if "b" not in str(dtype) else 2.0**-5
-    )
 
 
 def _float_bits(dtype: Any) -> int:
@@ -217,6 +212,11 @@ def seed(value: Any, name: str = "seed") -> int:
     return whole(value, name, "a whole number that is at least 0", 0)
 
 
+def word_seed(value: Any, name: str) -> int:
+    """Return a seed of 64 bits."""
+    return whole(value, name, "a whole number from 0 to 2^64 - 1", 0, 2**64 - 1)
+
+
 def random_seed(random_state: Any) -> int:
     """Return a seed from what scikit-learn takes as random_state."""
     if random_state is None:
@@ -281,8 +281,9 @@ def choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str, name: str = "bag_size") -> int:
     """Return the number of rows per bag, which is given as that number or as a share of the rows.
 
-    A float is a share of `n_samples`, rounded down, but at least one row. A product that only rounding keeps below a
-    whole number counts as that number: 0.29 of 100 rows are 29 rows.
+    A float is a share of `n_samples`, rounded to a grid that a dropped row seldom moves: to the nearest multiple, ties
+    down, of the largest of 1, 2, 5, 10, 20, 50, ... that is at most a sixteenth of the rows in a bag and, without
+    replacement, of those left out. At least one row.
     """
     if resampling == "subbagging":
         most, allowed = n_samples - 1, f"a whole number from 1 to n_samples - 1 = {n_samples - 1} or a share below 1"
@@ -294,7 +295,39 @@ def resolve_bag_size(bag_size: Any, n_samples: int, resampling: str, name: str =
         raise ValueError(f"{name} must be {allowed} for {resampling}; got {shown(bag_size)}.")
     if is_count:
         return operator.index(bag_size)
-    return min(max(1, math.floor(number * n_samples * (1 + 2**-50))), most)
+    size = number * n_samples
+    spare = n_samples - size if resampling == "subbagging" else math.inf
+    return min(max(1, on_grid(size, spare)), most)
+
+
+def on_grid(size: float, spare: float = math.inf) -> int:
+    """Return a share of the rows as a bag size on the grid; `spare` is what a bag leaves out.
+
+    Examples
+    --------
+    >>> from steadyset._base.validation import on_grid
+    >>> [on_grid(n / 2) for n in (30, 150, 999, 1000, 1797, 60_000)]
+    [15, 74, 500, 500, 900, 30000]
+    """
+    *finer, step = _grid_steps(min(size, spare))
+    if not finer:
+        return _nearest(size, step)
+    first = size * (16 * step / min(size, spare))  # of the sizes with this step: none of them below a finer one
+    return max(_nearest(size, step), _nearest(first, finer[-1]))
+
+
+def grid_step(size: float) -> int:
+    """Return the step of the grid at a size: the largest of 1, 2, 5, 10, ... up to a sixteenth of it, or 1."""
+    return _grid_steps(size)[-1]
+
+
+def _grid_steps(size: float) -> list[int]:
+    steps = (lead * 10**power for power in itertools.count() for lead in (1, 2, 5))
+    return list(itertools.takewhile(lambda step: step == 1 or 16 * step <= size, steps))
+
+
+def _nearest(size: float, step: int) -> int:
+    return step * math.ceil(size / step - 0.5 - 2**-40)  # ties down, also those that rounding moved up a little
 
 
 def row_positions(value: Any, n_samples: int, name: str) -> NDArray[np.intp]:
@@ -315,7 +348,7 @@ def sample_ids(value: Any, n_samples: int) -> NDArray[Any]:
     items = value.tolist() if hasattr(value, "tolist") else list(value)
     if len(items) != n_samples:
         raise ValueError(f"sample_ids must be {allowed}; got {len(items)} of them.")
-    kinds = {"str" if isinstance(i, str) else "int" if _is_whole(i) else type(i).__name__ for i in items}
+    kinds = {"str" if isinstance(i, str) else "int" if is_whole(i) else type(i).__name__ for i in items}
     if kinds not in ({"str"}, {"int"}):
         raise TypeError(f"sample_ids must be {allowed}; got {' and '.join(sorted(kinds))} ids.")
     if len(set(items)) != n_samples:
@@ -328,7 +361,8 @@ def sample_ids(value: Any, n_samples: int) -> NDArray[Any]:
     return np.array(items, np.int64)
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, and no bool."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
@@ -389,18 +423,29 @@ def bag_probabilities(value: Any, n_bags: int, n_classes: int) -> NDArray[Any]:
     return array
 
 
-def member_probabilities(proba: NDArray[Any], n_points: int, n_columns: int, bag: int) -> NDArray[np.float64]:
-    """Return what a bag's learner predicted as float64, checked to be probability vectors."""
-    if proba.shape != (n_points, n_columns) or proba.dtype.kind not in "fiub":
+def member_probabilities(proba: NDArray[Any], shape: tuple[int, int, int], bags: Sequence[int]) -> NDArray[Any]:
+    """Return what the learners of these bags predicted, checked to be probability vectors, as float32 or float64.
+
+    A learner that computes in 32 bits may answer in 64, and its sums are off by as much: that is divided out.
+    """
+    if proba.shape != shape or proba.dtype.kind not in "fiub":
         raise ValueError(
-            f"predict_proba of bag {bag} must return numbers of shape {(n_points, n_columns)}; "
-            f"got shape {proba.shape} and dtype {proba.dtype}."
+            f"predict_proba of bag {bags[0]} must return numbers of shape {shape[1:]}; "
+            f"got shape {proba.shape[1:]} and dtype {proba.dtype}."
         )
-    wide = proba.astype(np.float64)
-    if (fault := _off_simplex(wide, SUM_SLACK[32 if proba.dtype.itemsize <= 4 else 64], -1e-9)) is not None:
-        (point,), what = fault
-        raise ValueError(f"predict_proba of bag {bag} must return probability vectors, {what} at point {point}.")
-    return np.maximum(wide, 0.0, out=wide)
+    rows: NDArray[Any] = proba.astype(np.float32 if proba.dtype == np.float32 else np.float64)
+    slack = SUM_SLACK[16 if proba.dtype == np.float16 else 32]
+    if (fault := _off_simplex(rows, slack, -1e-9)) is not None:
+        (place, point), what = fault
+        raise ValueError(
+            f"predict_proba of bag {bags[place]} must return probability vectors, {what} at point {point}."
+        )
+    np.maximum(rows, 0.0, out=rows)
+    sums = rows @ np.ones(rows.shape[-1])
+    off = np.abs(sums - 1) > SUM_SLACK[64]
+    rows[off] /= sums[off, None]
+    np.minimum(rows, 1.0, out=rows)
+    return rows
 
 
 def _off_simplex(rows: NDArray[Any], slack: float, least: float) -> tuple[tuple[int, ...], str] | None:
@@ -411,8 +456,11 @@ def _off_simplex(rows: NDArray[Any], slack: float, least: float) -> tuple[tuple[
         return None
     place = tuple(int(i) for i in np.argwhere(~good)[0])
     row = rows[place]
-    negative = "no negative ones" if row.min() < 0 else f"a sum of 1 within {slack:g}"
-    return place, f"{negative if np.isfinite(row).all() else 'finite'}; got {shown(row.tolist())}"
+    if not np.isfinite(row).all():
+        return place, f"finite; got {shown(row.tolist())}"
+    if row.min() < 0:
+        return place, f"no negative ones; got {shown(row.tolist())}"
+    return place, f"a sum of 1 within {slack:g}; got {shown(row.tolist())} with a sum of {float(row.sum()):.9g}"
 
 
 def rule(value: Any) -> Any:

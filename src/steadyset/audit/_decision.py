@@ -17,20 +17,24 @@ class Decision:
     """How an audit applies a rule.
 
     `kernel` is what the native audit takes; None for a callable that it does not know, which is called on all points of
-    one model at a time. `lone_margin` and `path_epsilon` are the rule's own answers, None for such a callable.
+    one model at a time. The rest are the rule's own answers; such a callable has no margin and no path.
     """
 
     apply: Callable[[NDArray[np.float64]], NDArray[np.bool_]]
     kernel: KernelArguments | None
     lone_margin: float | None
     path_epsilon: float | None
+    n_common: int = 1
 
 
 def decision(rule: Any, seed: int) -> Decision:
     """Return how an audit applies a rule; a callable that takes `random_state` always gets the same seed."""
     if isinstance(rule, Rule) and rule.kernel is not None:
+        if rule.n_common > 1:  # the native audit asks for one common label
+            return Decision(rule, None, None, None, rule.n_common)
         return Decision(rule, rule.kernel, rule.lone_margin, rule.path_epsilon)
-    return Decision(_seeded(validation.rule(rule), seed), None, None, None)
+    n_common = rule.n_common if isinstance(rule, Rule) else 1
+    return Decision(_seeded(validation.rule(rule), seed), None, None, None, n_common)
 
 
 def _seeded(rule: Callable[..., Any], seed: int) -> Callable[[NDArray[np.float64]], NDArray[np.bool_]]:

@@ -1,7 +1,7 @@
 """The way to the native audit: points in chunks, every pair of a point and a left-out unit compared."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ class FullModel:
     proba: NDArray[Any]
     mean: NDArray[np.float64]
     sets: NDArray[np.bool_]
+    first: int = 0  # the number of the first of these points among all
 
 
 def compared(
@@ -64,7 +65,7 @@ def compared(
     bytes_per_point = max(full.proba.dtype.itemsize * n_bags * n_classes, 8 * taken.n_units)
     on_path = how.path_epsilon is not None
     rule = how.kernel or KernelArguments(_SHIFTS_ONLY)  # type: ignore[arg-type]
-    sum_slack, tie_slack = validation.sum_slack(np.float64), validation.tie_slack(np.float64)
+    sum_slack = validation.sum_slack(np.float64)
     for start, stop in _chunks(len(points), bytes_per_point):
         some = points[start:stop]
         shape = (len(some), taken.n_units)
@@ -83,7 +84,6 @@ def compared(
             rule.discount,
             rule.k,
             sum_slack,
-            tie_slack,
             entry_epsilons(own) if on_path else None,
             shift,
             error,
@@ -92,7 +92,7 @@ def compared(
             jaccard,
             threads,
         )
-        yield Chunk(some, shift, error, None if how.kernel is None else conflict, last, jaccard)
+        yield Chunk(full.first + some, shift, error, None if how.kernel is None else conflict, last, jaccard)
 
 
 def models(proba: NDArray[Any], taken: TakenBags, threads: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -102,11 +102,6 @@ def models(proba: NDArray[Any], taken: TakenBags, threads: int) -> Iterator[tupl
         means = np.empty((stop - start, *proba.shape[1:]))
         _native.leave_out_means(contiguous, taken.patterns, taken.counts, start, stop, means, threads)
         yield from zip(range(start, stop), means, strict=True)
-
-
-def sums(proba: NDArray[Any], taken: TakenBags, threads: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield (unit, sums (n_points, n_classes)) for every unit, 0 where no bag stands for it."""
-    return models(proba, replace(taken, counts=np.ones_like(taken.counts)), threads)
 
 
 def _chunks(n: int, bytes_each: int) -> Iterator[tuple[int, int]]:

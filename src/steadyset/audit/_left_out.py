@@ -1,6 +1,6 @@
 """Which rows an audit leaves out, one at a time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,11 @@ class LeftOut:
 
     rows: NDArray[np.intp]
     sampled: bool
+    unanswered: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+
+    def answered(self, places: NDArray[np.intp]) -> "LeftOut":
+        """Return the rows at these places only; the others have no answer."""
+        return LeftOut(self.rows[places], self.sampled, np.delete(self.rows, places))
 
 
 def drawn_rows(left_out: Any, n: int, seed: int) -> LeftOut:

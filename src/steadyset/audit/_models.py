@@ -31,7 +31,7 @@ class ReferenceModel:
         """Compare with the probabilities of another model at the same points."""
         without = self._how.apply(model)
         both = (self._sets & without).sum(axis=1)
-        conflict = both == 0
+        conflict = both < self._how.n_common
         shift = np.sqrt(((model - self._proba) ** 2).sum(axis=1))
         last = np.where(conflict, np.inf, -1.0)
         if self._entries is not None and self._how.path_epsilon is not None:

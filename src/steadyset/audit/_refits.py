@@ -26,16 +26,17 @@ def audit_models(
     n_samples: int,
     n_bags: int = 1,
     seed: int = 0,
+    noise: MonteCarlo | None = None,
 ) -> StabilityAudit:
     """Measure how many of the rows that were left out turn a point's set into a disjoint one.
 
     `reference` is what the model on all rows predicts, `models` gives positions in `left_out.rows`, in any order, each
     with what the model without that row predicts; `algorithm` says in words which models these are. A rule that takes
-    `random_state` gets the seed.
+    `random_state` gets the seed. `noise` is what is known of Monte Carlo error, where the models are means of bags.
     """
     how = decision(rule, seed)
     n_points, n_units = len(reference), len(left_out.rows)
-    tally, own = Tally(MonteCarlo.none(n_points, n_units)), ReferenceModel(reference, how)
+    tally, own = Tally(noise or MonteCarlo.none(n_points, n_units)), ReferenceModel(reference, how)
     shifts = np.zeros((n_points, n_units), np.float32)
     for unit, model in models:
         found = own.compared(model)
@@ -43,5 +44,6 @@ def audit_models(
         tally.add_model(unit, found)
     tally.add_shifts(np.arange(n_points), shifts, _SHIFT_ERROR)
     rows, epsilon = left_out.rows, how.path_epsilon
-    subject = Subject(algorithm, rule_name(rule), epsilon, n_samples, n_bags, rows, rows[:0], left_out.sampled)
+    unanswered = left_out.unanswered
+    subject = Subject(algorithm, rule_name(rule), epsilon, n_samples, n_bags, rows, unanswered, left_out.sampled)
     return tally.audit(subject)

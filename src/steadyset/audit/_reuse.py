@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base import cpu, validation
+from steadyset._base.words import counted
 from steadyset.audit import _kernel, _taken_bags
 from steadyset.audit._decision import Decision, decision
 from steadyset.audit._left_out import drawn_rows
@@ -17,7 +17,7 @@ from steadyset.audit._models import ReferenceModel
 from steadyset.audit._stability_audit import StabilityAudit
 from steadyset.audit._taken_bags import TakenBags
 from steadyset.audit._tally import MonteCarlo, Subject, Tally
-from steadyset.bags import BagPredictions, checked_predictions, sum_bags
+from steadyset.bags import BagPredictions, Bags, checked_predictions, sum_bags
 from steadyset.selection import rule_name
 
 Progress = Callable[[int, int], object]
@@ -89,22 +89,10 @@ def audit_bags(
     (array([0.6 , 0.28, 0.08, 0.32]), array([0.62, 0.36, 0.08, 0.4 ]))
     """
     predictions = _checked(bag_predictions)
-    validation.choice(averaging, "averaging", ("all", "equal"))
-    seed = validation.random_seed(random_state)
-    asked = drawn_rows(left_out, predictions.bags.n_samples, seed)
-    rows = asked.rows
-    how = decision(rule, seed)
-    if averaging == "all":
-        taken = _taken_bags.all_free(predictions.bags, rows)
-        which = f"each the mean of those of the {predictions.n_bags:,} bags that do not hold the row"
-    else:
-        taken = _taken_bags.equal_numbers(predictions.bags, rows, seed)
-        which = f"each the mean of {int(taken.counts.max()):,} bags drawn from those that do not hold the row"
-    algorithm = f"Leave-one-out models by reuse of bags, {which}, compared with the mean of "
-    algorithm += "all bags." if averaging == "all" else "as many bags drawn from all."
-    n_samples, epsilon = predictions.bags.n_samples, how.path_epsilon
-    subject = Subject(algorithm, rule_name(rule), epsilon, n_samples, predictions.n_bags, rows, rows[:0], asked.sampled)
-    return _audit(predictions, how, taken, subject, prune, _jobs(n_jobs), progress or (lambda done, total: None))
+    options = AuditOptions(left_out, averaging, prune, random_state, n_jobs, progress)
+    run = AuditRun.of_rows(predictions.bags, rule, predictions.n_points, options)
+    run.add(predictions)
+    return run.result()
 
 
 def audit_groups(
@@ -153,66 +141,128 @@ def audit_groups(
     array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
     predictions = _checked(bag_predictions)
-    labels = np.asarray(groups)
-    if labels.shape != (predictions.bags.n_samples,) or labels.dtype.kind not in "iuU":
+    labels, bags = np.asarray(groups), predictions.bags
+    if labels.shape != (bags.n_samples,) or labels.dtype.kind not in "iuU":
         raise ValueError(
-            f"groups must be an integer or a string for each of the {predictions.bags.n_samples} rows; "
+            f"groups must be an integer or a string for each of the {bags.n_samples} rows; "
             f"got {validation.shown(groups)}."
         )
+    options = AuditOptions(prune=prune, random_state=random_state, n_jobs=n_jobs, progress=progress)
     seed = validation.random_seed(random_state)
     how = decision(rule, seed)
     names, codes = np.unique(labels, return_inverse=True)
-    taken = _taken_bags.without_groups(predictions.bags, codes, len(names))
     algorithm = (
-        f"Leave-one-group-out models by reuse of bags, each the mean of those of the {predictions.n_bags:,} bags that "
-        "hold no row of the group, compared with the mean of all bags. Outside the theorems: bags were drawn by rows."
+        f"Leave-one-group-out models by reuse of bags, each the mean of those of the {bags.n_bags:,} bags that hold no "
+        "row of the group, compared with the mean of all bags. Outside the theorems: bags were drawn by rows."
     )
-    n_samples, epsilon = predictions.bags.n_samples, how.path_epsilon
     subject = Subject(
-        algorithm, rule_name(rule), epsilon, n_samples, predictions.n_bags, names, names[:0], unit="group"
+        algorithm, rule_name(rule), how.path_epsilon, bags.n_samples, bags.n_bags, names, names[:0], unit="group"
     )
-    return _audit(predictions, how, taken, subject, prune, _jobs(n_jobs), progress or (lambda done, total: None))
+    taken = _taken_bags.without_groups(bags, codes, len(names))
+    run = AuditRun(how, taken, subject, predictions.n_points, options)
+    run.add(predictions)
+    return run.result()
 
 
-def _audit(
-    predictions: BagPredictions,
-    how: Decision,
-    taken: TakenBags,
-    subject: Subject,
-    prune: bool,
-    threads: int,
-    progress: Progress,
-) -> StabilityAudit:
-    answered = taken.counts > 0
-    if not answered.any():
-        raise ValueError(
-            f"bag_predictions must have a bag without some row that is left out; got {predictions.n_bags} bags that "
-            "hold all of them: draw more or smaller bags."
+@dataclass(frozen=True)
+class AuditOptions:
+    """What :func:`audit_bags` takes besides the predictions and the rule."""
+
+    left_out: Any = "all"
+    averaging: Literal["all", "equal"] = "all"
+    prune: bool = True
+    random_state: int | None = None
+    n_jobs: int | None = None
+    progress: Progress | None = None
+
+
+class AuditRun:
+    """An audit whose points come block by block: whatever the blocks, the result is the same to the bit.
+
+    Only a rule from elsewhere, a callable that the native audit does not know, has to see all points at once.
+    """
+
+    def __init__(self, how: Decision, taken: TakenBags, subject: Subject, n_points: int, options: AuditOptions) -> None:
+        answered = taken.counts > 0
+        if not answered.any():
+            raise ValueError(
+                f"bag_predictions must have a bag without some row that is left out; got {subject.n_bags} bags that "
+                "hold all of them: draw more or smaller bags."
+            )
+        units = subject.left_out
+        self._subject = replace(subject, left_out=units[answered], unanswered=units[~answered])
+        self._taken = taken if answered.all() else taken.answered(answered)
+        self._how, self._n_points, self._prune = how, n_points, options.prune
+        self._threads, self._progress = cpu.threads(options.n_jobs), options.progress or (lambda done, total: None)
+        self._tally = Tally(MonteCarlo.unknown(n_points, self._taken.noise, self._taken.tail))
+        self._first, self._told = 0, 0
+
+    @classmethod
+    def of_rows(cls, bags: Bags, rule: Any, n_points: int, options: AuditOptions) -> "AuditRun":
+        """Return the audit that leaves out the units of the bags, rows or groups, one at a time."""
+        validation.choice(options.averaging, "averaging", ("all", "equal"))
+        seed = validation.random_seed(options.random_state)
+        asked = drawn_rows(options.left_out, bags.n_samples, seed)
+        rows, unit = asked.rows, bags.ids.unit
+        how = decision(rule, seed)
+        if options.averaging == "all":
+            taken = _taken_bags.all_free(bags, rows)
+            which = f"each the mean of those of the {bags.n_bags:,} bags that do not hold the {unit}"
+        else:
+            taken = _taken_bags.equal_numbers(bags, rows, seed)
+            drawn = counted(int(taken.counts.max()), "bag")
+            which = f"each the mean of {drawn} drawn from those that do not hold the {unit}"
+        algorithm = f"Leave-one-out models by reuse of bags, {which}, compared with the mean of "
+        algorithm += "all bags." if options.averaging == "all" else "as many bags drawn from all."
+        subject = Subject(
+            algorithm,
+            rule_name(rule),
+            how.path_epsilon,
+            bags.n_samples,
+            bags.n_bags,
+            rows,
+            rows[:0],
+            asked.sampled,
+            unit,
         )
-    units = subject.left_out
-    subject = replace(subject, left_out=units[answered], unanswered=units[~answered])
-    if not answered.all():
-        taken = taken.answered(answered)
-    mean = _reference_mean(predictions, taken)
-    full = _kernel.FullModel(predictions.proba, mean, how.apply(mean))
-    if how.kernel is None:
-        _try_out(how, full, taken)
-    least = int(min(taken.counts.min(), taken.reference.sum()))
-    pruning = prune and how.lone_margin is not None
-    bound = _with_slack(how.lone_margin or 0.0, predictions.n_bags) if pruning else math.inf
-    spread, settled = _kernel.survey(predictions.proba, mean, least, bound, threads)
-    tally = Tally(MonteCarlo(spread, settled, taken.noise, taken.tail))
-    points = np.flatnonzero(~settled)
-    total = len(points) + (taken.n_units if how.kernel is None else 0)
-    for chunk in _kernel.compared(full, points, taken, how, threads):
-        tally.add(chunk)
-        progress(tally.done, total)
-    if how.kernel is None:
-        reference = ReferenceModel(mean, how)
-        for number, model in _kernel.models(predictions.proba, taken, threads):
-            tally.add_model(number, reference.compared(model))
-            progress(len(points) + number + 1, total)
-    return tally.audit(subject)
+        return cls(how, taken, subject, n_points, options)
+
+    @property
+    def needs_all_points(self) -> bool:
+        """Whether the rule has to see all points of a model at once."""
+        return self._how.kernel is None
+
+    def add(self, predictions: BagPredictions) -> None:
+        """Audit the next points."""
+        how, taken, tally = self._how, self._taken, self._tally
+        mean = _reference_mean(predictions, taken)
+        full = _kernel.FullModel(predictions.proba, mean, how.apply(mean), self._first)
+        if how.kernel is None:
+            _try_out(how, full, taken)
+        least = int(min(taken.counts.min(), taken.reference.sum()))
+        pruning = self._prune and how.lone_margin is not None
+        bound = _with_slack(how.lone_margin or 0.0, predictions.n_bags) if pruning else math.inf
+        spread, settled = _kernel.survey(predictions.proba, mean, least, bound, self._threads)
+        tally.survey(self._first, spread, settled)
+        for chunk in _kernel.compared(full, np.flatnonzero(~settled), taken, how, self._threads):
+            tally.add(chunk)
+            self._tell(tally.done)
+        self._tell(tally.done)
+        if how.kernel is None:
+            reference = ReferenceModel(mean, how)
+            for number, model in _kernel.models(predictions.proba, taken, self._threads):
+                tally.add_model(number, reference.compared(model))
+                self._tell(tally.done + number + 1)
+        self._first += predictions.n_points
+
+    def result(self) -> StabilityAudit:
+        """Return what was found, once all points are there."""
+        return self._tally.audit(self._subject)
+
+    def _tell(self, done: int) -> None:
+        if done > self._told:
+            self._told = done
+            self._progress(done, self._n_points + (self._taken.n_units if self.needs_all_points else 0))
 
 
 def _reference_mean(predictions: BagPredictions, taken: TakenBags) -> NDArray[np.float64]:
@@ -247,12 +297,3 @@ def _checked(bag_predictions: Any) -> BagPredictions:
     if predictions.n_points < 1:
         raise ValueError("bag_predictions must have at least 1 point to audit; got 0.")
     return predictions
-
-
-def _jobs(n_jobs: Any) -> int:
-    if n_jobs is None:
-        return cpu.allowed_threads()
-    number = validation.whole_number(n_jobs, "n_jobs", "None or a whole number that is not 0")
-    if number == 0:
-        raise ValueError("n_jobs must be None or a whole number that is not 0; got 0.")
-    return int(joblib.effective_n_jobs(number))

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base import optional, saved_folders, validation
+from steadyset._base.words import counted
 from steadyset.audit import _hypergeometric
+from steadyset.audit._saved import check_audit
 
 #: Levels at which the quantiles of the shift over the left-out rows are kept; the last is the largest shift.
 SHIFT_LEVELS = (0.5, 0.9, 0.99, 1.0)
@@ -23,7 +25,8 @@ class StabilityAudit:
     """How label sets fare when training rows are left out, one after the other.
 
     Made by :func:`steadyset.audit_bags` and :func:`steadyset.audit_groups`. Two sets *conflict* where they share no
-    label. A *unit* is what is left out at a time: a row, or a group of rows.
+    label, and those of the inflated top k where they have fewer than k labels in common. A *unit* is what is left out
+    at a time: a row, or a group of rows.
 
     Attributes
     ----------
@@ -158,14 +161,29 @@ class StabilityAudit:
         if wanted == self.epsilon:
             return self.instability.copy()
         self._require_kept(wanted)
-        near = np.abs(self.pair_epsilons - wanted) <= _NEAR * wanted
-        if near.any():
+        near = int((np.abs(self.pair_epsilons - wanted) <= _NEAR * wanted).sum())
+        if near:
             warnings.warn(
-                f"{int(near.sum())} pairs of a point and a row conflict up to epsilon = {wanted:g} within rounding; "
-                "a fresh audit decides them.",
+                f"up to epsilon = {wanted:g} within rounding, {counted(near, 'pair')} of a point and a {self.unit} "
+                f"conflict{'s' if near == 1 else ''}; a fresh audit decides.",
                 stacklevel=2,
             )
         return self.pairs_per_point(self.pair_epsilons >= wanted) / self.n_units
+
+    def with_labels(self, labels: NDArray[Any]) -> "StabilityAudit":
+        """Return the audit of groups, known by their labels instead of their places among them.
+
+        Parameters
+        ----------
+        labels : ndarray
+            The label of every group.
+
+        Returns
+        -------
+        StabilityAudit
+        """
+        named = {"left_out": labels[self.left_out], "unanswered": labels[self.unanswered]}
+        return replace(self, unit="group", **named)
 
     def survival(self, thresholds: Any = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return thresholds and the share of points whose instability exceeds each.
@@ -310,19 +328,21 @@ class StabilityAudit:
         """Return what was measured and found, in words."""
         unit = self.unit
         worst = int(np.argmax(self.instability)) if self.n_points else 0
+        ever, settled = int((self.instability > 0).sum()), int(self.settled.sum())
         lines = [
             self.algorithm,
-            f"Rule: {self.rule}. {self.n_points:,} points, {self.n_units:,} {unit}s left out"
+            f"Rule: {self.rule}. {counted(self.n_points, 'point')}, {counted(self.n_units, unit)} left out"
             + (f" (drawn at random from {self.n_samples:,})." if self.sampled else "."),
             f"Instability: largest {self.max_instability:.4g}"
             + (f" (point {worst})" if self.max_instability > 0 else "")
-            + f", mean {self.instability.mean():.4g}; {int((self.instability > 0).sum()):,} points are ever in "
+            + f", mean {self.instability.mean():.4g}; {counted(ever, 'point')} {'is' if ever == 1 else 'are'} ever in "
             f"conflict. Mean Jaccard index {self.jaccard.mean():.4g}.",
-            f"{int(self.settled.sum()):,} points are settled: a bound proves that no {unit} can change their sets.",
+            f"{counted(settled, 'point')} {'is' if settled == 1 else 'are'} settled: a bound proves that no {unit} can "
+            f"change {'its set' if settled == 1 else 'their sets'}.",
         ]
         if len(self.unanswered):
             shown = ", ".join(str(u) for u in self.unanswered[:5]) + (", ..." if len(self.unanswered) > 5 else "")
-            lines.append(f"No answer for {len(self.unanswered):,} {unit}s that every bag holds: {shown}.")
+            lines.append(f"No answer for {counted(len(self.unanswered), unit)} that every bag holds: {shown}.")
         lines.append(self._influence_in_words(unit))
         return "\n".join(lines)
 
@@ -330,7 +350,8 @@ class StabilityAudit:
         rule = "shift above {:.1f} standard errors, which noise alone reaches anywhere with probability at most 0.05"
         if not np.isfinite(self.row_tail).any():
             most = int(self.row_influence.max(initial=0))
-            return f"No {unit} flips more than {most:,} points; refits have no Monte Carlo error to compare with."
+            points = counted(most, "point")
+            return f"No {unit} flips more than {points}; there is no Monte Carlo error to compare with."
         clear, limit = self.influential(), self.score_limit()
         if len(clear) == 0:
             least = float(limit.min(initial=math.inf))
@@ -341,10 +362,13 @@ class StabilityAudit:
             for u in clear[:5]
         ]
         more = f" and {len(clear) - 5:,} more" if len(clear) > 5 else ""
-        return f"Influential {unit}s ({rule.format(limit[clear[0]])}): {', '.join(named)}{more}."
+        those = f"{unit}{'' if len(clear) == 1 else 's'}"
+        return f"Influential {those} ({rule.format(limit[clear[0]])}): {', '.join(named)}{more}."
 
     def save(self, folder: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write everything into a folder of plain ``.npy`` files and a JSON manifest, without pickle.
+
+        The audit is there whole or not at all, whatever interrupts.
 
         Parameters
         ----------
@@ -376,17 +400,8 @@ class StabilityAudit:
                 f.name: header[f.name] if f.name in header else saved.array(f.name) for f in fields(cls)
             }
             loaded = cls(**values)
-            loaded._check_shapes()
+            check_audit(loaded, len(SHIFT_LEVELS))
             return loaded
-
-    def _check_shapes(self) -> None:
-        points, units = len(self.instability), len(self.left_out)
-        per_point = (self.jaccard, self.max_shift, self.shift_quantiles, self.spread, self.settled)
-        per_unit = (self.row_influence, self.row_score, self.row_point, self.row_noise, self.row_tail)
-        fits = all(len(a) == points for a in per_point) and all(len(a) == units for a in per_unit)
-        fits = fits and len(self.pair_starts) == points + 1 and int(self.pair_starts[-1]) == len(self.pair_units)
-        if not fits or not len(self.pair_units) == len(self.pair_epsilons) == len(self.pair_shifts):
-            raise ValueError("folder must hold an audit whose arrays fit together; got one whose arrays do not.")
 
     def pairs_per_point(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return how many of the chosen pairs belong to each point; `chosen` has an entry for each of `pair_units`."""

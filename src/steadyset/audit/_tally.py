@@ -39,10 +39,30 @@ class MonteCarlo:
     tail: NDArray[np.float64]
 
     @classmethod
+    def unknown(cls, n_points: int, noise: NDArray[np.float64], tail: NDArray[np.float64]) -> "MonteCarlo":
+        """Return that of points which nobody has looked at yet."""
+        return cls(np.full(n_points, np.nan), np.zeros(n_points, np.bool_), noise, tail)
+
+    @classmethod
     def none(cls, n_points: int, n_units: int) -> "MonteCarlo":
         """Return that of refits, which have no Monte Carlo error to compare with."""
-        spread, settled = np.full(n_points, np.nan), np.zeros(n_points, np.bool_)
-        return cls(spread, settled, np.zeros(n_units), np.full(n_units, np.inf))
+        return cls.unknown(n_points, np.zeros(n_units), np.full(n_units, np.inf))
+
+
+@dataclass(frozen=True, eq=False)
+class NearUnits:
+    """What was found at some points for the few units that each sees, and for all other units, which are one.
+
+    `units` is (points, near), -1 for what is not left out; the other arrays are (points, near + 1), the last column for
+    all other units.
+    """
+
+    points: NDArray[np.intp]
+    units: NDArray[np.int32]
+    conflict: NDArray[np.bool_]
+    jaccard: NDArray[np.float64]
+    shift: NDArray[np.float32]
+    last_conflict: NDArray[np.float64]
 
 
 class Tally:
@@ -58,8 +78,17 @@ class Tally:
         self._influence = np.zeros(n_units, np.int64)
         self._score, self._point = np.zeros(n_units, np.float32), np.full(n_units, -1, np.int64)
         self._error = 0.0
-        self._pairs: list[tuple[NDArray[Any], ...]] = []  # points, units, last conflicts, shifts
+        self._pairs: list[list[NDArray[Any]]] = [
+            [np.empty(0, kind)] for kind in (np.int32, np.int32, np.float64, np.float32)
+        ]  # points, units, last conflicts, shifts
         self._n_pairs, self._floor, self._by_model = 0, 0.0, False
+
+    def survey(self, first: int, spread: NDArray[np.float64], settled: NDArray[np.bool_]) -> None:
+        """Add the noise at points first, first + 1, ..., and which of them are settled: those are done."""
+        points = slice(first, first + len(settled))
+        self._monte_carlo.spread[points], self._monte_carlo.settled[points] = spread, settled
+        self._jaccard[points] = np.where(settled, float(self._n_units), 0.0)
+        self.done += int(settled.sum())
 
     def add(self, chunk: Chunk) -> None:
         """Add some points, compared with every unit."""
@@ -96,10 +125,38 @@ class Tally:
             self._quantiles[point] = np.sort(shift)[ranks]
         self._error = max(self._error, error)
 
+    def add_near(self, found: NearUnits, error: float) -> None:
+        """Add some points, compared with every unit; a unit's score is that of the points that see it."""
+        self._by_model = True
+        points, units, near = found.points, found.units, found.units.shape[1]
+        known = found.units >= 0
+        others = self._n_units - known.sum(axis=1)  # units that share the last column
+        counted = np.column_stack([known, others])
+        self._conflicts[points] = (found.conflict * counted).sum(axis=1)
+        self._jaccard[points] = (found.jaccard * counted).sum(axis=1)
+        self._error = max(self._error, error)
+        for k, point in enumerate(points):
+            here = np.flatnonzero(known[k])
+            own, shift = units[k, here], found.shift[k]
+            self._quantiles[point] = _quantiles(shift[here], shift[near], int(others[k]))
+            better = shift[here] > self._score[own]
+            self._score[own[better]], self._point[own[better]] = shift[here[better]], point
+            self._influence[own] += found.conflict[k, here]
+            last = found.last_conflict[k]
+            self._keep(np.full(len(here), point), own, last[here], shift[here])
+            if others[k] and (found.conflict[k, near] or last[near] >= self._floor):
+                rest = np.setdiff1d(np.arange(self._n_units), own, assume_unique=True)
+                self._influence[rest] += found.conflict[k, near]
+                alike = np.full(len(rest), last[near]), np.full(len(rest), shift[near])
+                self._keep(np.full(len(rest), point), rest, *alike)
+
     def audit(self, subject: Subject) -> StabilityAudit:
         """Return the result."""
-        none = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0, np.float32))
-        points, units, last, shift = (np.concatenate(part) for part in zip(none, *self._pairs, strict=True))
+        joined = []
+        for part in self._pairs:  # one after the other, so that hardly anything is held twice
+            joined.append(np.concatenate(part))
+            part[:] = [joined[-1]]
+        points, units, last, shift = joined
         if self._by_model:  # pairs came unit by unit
             order = np.lexsort((units, points))
             points, units, last, shift = points[order], units[order], last[order], shift[order]
@@ -146,17 +203,32 @@ class Tally:
         if self._floor == np.inf:
             return
         kept = last >= self._floor
-        places = points[kept].astype(np.int32), units[kept].astype(np.int32)
-        self._pairs.append((*places, last[kept], shift[kept].astype(np.float32)))
+        if not kept.any():
+            return
+        for part, values in zip(self._pairs, (points, units, last, shift), strict=True):
+            part.append(values[kept].astype(part[0].dtype))
         self._n_pairs += int(kept.sum())
         if self._n_pairs > PAIR_LIMIT:
             self._raise_floor()
 
     def _raise_floor(self) -> None:
         """Drop about half of the pairs, those whose conflict ends at the smallest epsilons; all, if there is none."""
-        everything = np.concatenate([pairs[2] for pairs in self._pairs])
-        middle = float(np.partition(everything, len(everything) // 2)[len(everything) // 2])
-        self._floor = float(np.nextafter(middle, np.inf))
-        kept = [(pairs[2] >= self._floor) & (self._floor < np.inf) for pairs in self._pairs]
-        self._pairs = [tuple(part[k] for part in pairs) for pairs, k in zip(self._pairs, kept, strict=True)]
-        self._n_pairs = sum(len(pairs[0]) for pairs in self._pairs)
+        everything = np.concatenate(self._pairs[2])
+        half = len(everything) // 2
+        everything.partition(half)
+        self._floor = float(np.nextafter(everything[half], np.inf))
+        del everything
+        kept = [(last >= self._floor) & (self._floor < np.inf) for last in self._pairs[2]]
+        for part in self._pairs:
+            part[:] = [values[k] for values, k in zip(part, kept, strict=True)]
+        self._n_pairs = sum(len(last) for last in self._pairs[2])
+
+
+def _quantiles(near: NDArray[np.float32], far: np.float32, n_far: int) -> NDArray[np.float32]:
+    """Return the quantiles of some shifts and of one that occurs many times."""
+    ordered = np.sort(near)
+    below = int(np.searchsorted(ordered, far))
+    ranks = np.array([max(int(np.ceil(level * (len(near) + n_far))) - 1, 0) for level in SHIFT_LEVELS])
+    behind = ordered[np.clip(ranks - n_far, 0, max(len(near) - 1, 0))] if len(near) else np.full(len(ranks), far)
+    before = ordered[np.clip(ranks, 0, max(len(near) - 1, 0))] if len(near) else np.full(len(ranks), far)
+    return np.asarray(np.where(ranks < below, before, np.where(ranks < below + n_far, far, behind)))

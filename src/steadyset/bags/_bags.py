@@ -3,7 +3,7 @@
 import itertools
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from steadyset import _native
 from steadyset._base import cpu, validation
 from steadyset.bags._hash import bag_key, id_words
 from steadyset.bags._membership import Bits, Indices, Rows, bits_of, index_type, indices_of, joined
+from steadyset.bags._row_ids import POSITIONS, RowIds, given_ids
 
 
 @dataclass(frozen=True)
@@ -46,28 +47,28 @@ class Bags:
     resampling : {"subbagging", "bootstrap"} or None
         None for adopted bags: they can be audited, never certified.
     coupling : {"hash", "any"} or None
-        How these bags are tied to those of the data without a row. "hash": only the bags that held the row
-        change, each by one row.
-    sample_ids : ndarray or None
-        The id of each row; None where ids are positions.
+        How these bags are tied to those of the data without a row. "hash", for subbags of rows with ids: only the bags
+        that held the row change, each by one row.
+    ids : RowIds
+        The ids of the rows and where they come from: given, made of the rows' content, or positions.
     parts : tuple
         The seeds and bag numbers the bags were drawn from; empty for adopted bags.
 
     Examples
     --------
     >>> import steadyset as ss
-    >>> bags = ss.draw_bags(n_samples=6, n_bags=3, bag_size=0.5, seed=0)
+    >>> bags = ss.draw_bags(n_samples=6, n_bags=3, bag_size=0.5, seed=0, sample_ids="abcdef")
     >>> len(bags), bags.bag_size, bags.coupling
     (3, 3, 'hash')
     >>> bags
-    Bags(n_samples=6, n_bags=3, bag_size=3, resampling='subbagging', seed=0)
+    Bags(n_samples=6, n_bags=3, bag_size=3, resampling='subbagging', seed=0, ids='given')
     """
 
     n_samples: int
     n_bags: int
     bag_size: int | None
     resampling: Literal["subbagging", "bootstrap"] | None
-    sample_ids: NDArray[Any] | None
+    ids: RowIds
     parts: tuple[Part, ...]
     _stored: Bits | Indices = field(repr=False)
 
@@ -102,7 +103,9 @@ class Bags:
         sizes = np.array([len(r) for r in rows])
         size = int(sizes[0]) if np.all(sizes == sizes[0]) else None
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return cls(n, len(rows), size, None, None, (), Indices(np.concatenate(rows).astype(index_type(n)), offsets, n))
+        return cls(
+            n, len(rows), size, None, POSITIONS, (), Indices(np.concatenate(rows).astype(index_type(n)), offsets, n)
+        )
 
     @property
     def seed(self) -> int | None:
@@ -111,16 +114,22 @@ class Bags:
         return seeds.pop() if len(seeds) == 1 else None
 
     @property
+    def sample_ids(self) -> NDArray[Any] | None:
+        """The id of each row; None where ids are positions, or were left out of a file."""
+        return self.ids.values
+
+    @property
     def coupling(self) -> Literal["hash", "any"] | None:
         """How the bags with and without a row are tied together."""
-        if self.resampling is None:
-            return None
-        return "hash" if self.resampling == "subbagging" else "any"
+        return None if self.resampling is None else coupling_of(self.resampling, self.ids)
 
     @property
     def nbytes(self) -> int:
         """Memory that membership takes."""
         return self._stored.nbytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without what can be worked out again
 
     def __len__(self) -> int:
         return self.n_bags
@@ -163,6 +172,7 @@ class Bags:
         """Return the row that comes into a hash bag when one of its rows is deleted: the next smallest hash."""
         if self.coupling != "hash":
             raise ValueError(f"next_row is for hash bags only; got bags of coupling {self.coupling!r}.")
+        self._require_ids("next_row")
         key = self._key(self._number(bag))
         _, following = _smallest_hashes(key, self._words, self.n_samples, self.bag_size or 0)
         rank = int(following[0])
@@ -184,10 +194,21 @@ class Bags:
             return self._take(wanted)
         if self.seed is None or len(self.parts) != 1 or self.parts[0].first != 0:
             raise ValueError("with_bags can draw more bags only where all come from one seed, from bag 0 on.")
+        self._require_ids("with_bags")
         part = Part(self.seed, self.n_bags, wanted - self.n_bags)
-        more = _draw(self.n_samples, part, self.bag_size or 0, self.resampling, self.sample_ids)
+        more = _draw(self.n_samples, part, self.bag_size or 0, self.resampling, self.ids)
         together = concatenate([self, more])
         return replace(together, parts=(Part(self.seed, 0, wanted),))
+
+    def without_ids(self) -> "Bags":
+        """Return the same bags without the ids of their rows, which tell whoever holds them which rows there were.
+
+        What is known of the bags stays, guarantee and certificates included. Without ids nobody can check that the
+        bags belong to some rows, draw more of them, or fit them again without a row.
+        """
+        if self.ids.values is None:
+            return self
+        return replace(self, ids=replace(self.ids, values=None), _stored=_by_position(self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Bags):
@@ -195,16 +216,25 @@ class Bags:
         return (
             (self.n_samples, self.n_bags, self.bag_size, self.resampling, self.parts)
             == (other.n_samples, other.n_bags, other.bag_size, other.resampling, other.parts)
-            and _same_ids(self.sample_ids, other.sample_ids)
-            and (bool(self.parts) or all(np.array_equal(a, b) for a, b in zip(self, other, strict=True)))
+            and self.ids == other.ids
+            and (self._can_be_drawn or all(np.array_equal(a, b) for a, b in zip(self, other, strict=True)))
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        ids = "" if self.sample_ids is None else ", sample_ids=..."
+        ids = "" if self.ids.kind == "position" else f", ids={self.ids.kind!r}"
         drawn = "adopted" if self.resampling is None else f"resampling={self.resampling!r}, seed={self.seed}{ids}"
         return f"Bags(n_samples={self.n_samples}, n_bags={self.n_bags}, bag_size={self.bag_size}, {drawn})"
+
+    @property
+    def _can_be_drawn(self) -> bool:
+        """Whether what is known of the bags is enough to draw them again."""
+        return bool(self.parts) and (self.ids.kind == "position" or self.ids.values is not None)
+
+    def _require_ids(self, wanted: str) -> None:
+        if not self._can_be_drawn:
+            raise ValueError(f"{wanted} needs the ids of the rows; got bags without them.")
 
     def _number(self, bag: int) -> int:
         number = operator.index(bag)
@@ -246,6 +276,11 @@ class Bags:
         return None if self.sample_ids is None else id_words(self.sample_ids)[self._order]
 
 
+def coupling_of(resampling: str, ids: RowIds) -> Literal["hash", "any"]:
+    """Return how bags of rows with such ids are tied to those of the data without a row."""
+    return "hash" if resampling == "subbagging" and ids.kind != "position" else "any"
+
+
 def draw_bags(
     n_samples: int,
     n_bags: int,
@@ -267,14 +302,17 @@ def draw_bags(
     n_bags : int
         Number of bags. Bag b is the same whatever their number.
     bag_size : int or float
-        Rows per bag; a float is a share of `n_samples`, rounded down, but at least one row. At most n_samples - 1 for
-        subbagging. When a row is dropped, pass the integer of the full data.
+        Rows per bag; a float is a share of `n_samples`, rounded to a grid that a dropped row seldom moves: the nearest
+        multiple of 1, 2, 5, 10, 20, 50, ..., the largest of these up to a sixteenth of it. At most n_samples - 1 for
+        subbagging. Where a row is dropped, the integer of the full data is safe.
     resampling : {"subbagging", "bootstrap"}, default="subbagging"
         Without or with replacement. Bootstrap draws `bag_size` rows, repeats counted.
     seed : int, default=0
         At least 0.
-    sample_ids : sequence of int or str, optional
-        A distinct name for each row that stays with it when others are dropped or moved. Default: the positions.
+    sample_ids : sequence of int or str, or RowIds, optional
+        A distinct name for each row that stays with it when others are dropped or moved, or what
+        :func:`steadyset.content_ids` makes of the rows. Without ids rows are known by their positions: dropping
+        one renumbers those behind it and redraws every bag, so that the coupling is "any".
 
     Returns
     -------
@@ -303,7 +341,7 @@ def draw_bags(
     n = validation.count(n_samples, "n_samples", 2)
     wanted = validation.count(n_bags, "n_bags")
     size = validation.resolve_bag_size(bag_size, n, resampling)
-    ids = None if sample_ids is None else validation.sample_ids(sample_ids, n)
+    ids = POSITIONS if sample_ids is None else given_ids(sample_ids, n)
     return _draw(n, Part(validation.seed(seed), 0, wanted), size, resampling, ids)
 
 
@@ -314,10 +352,10 @@ def concatenate(pieces: Sequence[Bags]) -> Bags:
     """
     first = pieces[0]
     for other in pieces[1:]:
-        if other.n_samples != first.n_samples or not _same_ids(first.sample_ids, other.sample_ids):
+        if other.n_samples != first.n_samples or other.ids != first.ids:
             raise ValueError("bags must be of the same rows, with the same ids, to be put together.")
     parts = tuple(part for piece in pieces for part in piece.parts)
-    _reject_shared_bags(parts)
+    reject_shared_bags(parts)
     known = all(p.resampling == first.resampling and p.bag_size == first.bag_size for p in pieces)
     size = first.bag_size if all(p.bag_size == first.bag_size for p in pieces) else None
     stored = joined([piece._stored for piece in pieces], first.n_samples)
@@ -326,18 +364,27 @@ def concatenate(pieces: Sequence[Bags]) -> Bags:
         sum(piece.n_bags for piece in pieces),
         size,
         first.resampling if known else None,
-        first.sample_ids,
+        first.ids,
         parts if known and first.resampling is not None else (),
         stored,
     )
 
 
-def _draw(n: int, part: Part, size: int, resampling: str | None, ids: NDArray[Any] | None) -> Bags:
+def _draw(n: int, part: Part, size: int, resampling: str | None, ids: RowIds) -> Bags:
     kind: Literal["subbagging", "bootstrap"] = "subbagging" if resampling == "subbagging" else "bootstrap"
-    words, order = None, None
-    if ids is not None:
-        order = np.argsort(ids, kind="stable")
-        words = validation.distinct_words(id_words(ids)[order])
+    words = None
+    if ids.values is not None:
+        order = np.argsort(ids.values, kind="stable")
+        words = validation.distinct_words(id_words(ids.values)[order])
+    return Bags(n, part.n_bags, size, kind, ids, (part,), _membership(n, part, size, kind, words))
+
+
+def draw_again(bags: Bags, part: Part) -> Bits | Indices:
+    """Return the membership of some of these bags as their seed draws it."""
+    return _membership(bags.n_samples, part, bags.bag_size or 0, bags.resampling or "", bags._words)
+
+
+def _membership(n: int, part: Part, size: int, kind: str, words: NDArray[np.uint64] | None) -> Bits | Indices:
     as_bits = (n + 7) // 8 <= size * np.dtype(index_type(n)).itemsize
     blocks: list[Any] = []
     # Drawn in blocks, so that bags which are kept as indices never stand in memory as bits all at once.
@@ -351,8 +398,7 @@ def _draw(n: int, part: Part, size: int, resampling: str | None, ids: NDArray[An
             draws = np.sort(_draw_with_replacement(keys, n, size), axis=1)
             blocks.append(bits_of(draws, n) if as_bits else draws)
     stacked = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-    stored = Bits(stacked, n) if as_bits else Indices(stacked.reshape(-1), np.arange(part.n_bags + 1) * size, n)
-    return Bags(n, part.n_bags, size, kind, ids, (part,), stored)
+    return Bits(stacked, n) if as_bits else Indices(stacked.reshape(-1), np.arange(part.n_bags + 1) * size, n)
 
 
 def _smallest_hashes(
@@ -371,14 +417,19 @@ def _draw_with_replacement(keys: NDArray[np.uint64], n: int, size: int) -> NDArr
     return draws
 
 
-def _reject_shared_bags(parts: tuple[Part, ...]) -> None:
+def reject_shared_bags(parts: tuple[Part, ...]) -> None:
     spans = sorted((p.seed, p.first, p.first + p.n_bags) for p in parts)
     for (seed, _, end), (next_seed, start, _) in itertools.pairwise(spans):
         if seed == next_seed and start < end:
             raise ValueError(f"bags must be different draws to be put together; got bag {start} of seed {seed} twice.")
 
 
-def _same_ids(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return bool(np.array_equal(one, other))
+def _by_position(bags: Bags) -> Bits | Indices:
+    """Return which rows each bag holds as it is stored where ids are positions."""
+    n = bags.n_samples
+    if isinstance(bags._stored, Bits) and bags.resampling == "subbagging":
+        packed = [np.packbits(bags.membership(b, b + 1), axis=1, bitorder="little") for b in range(bags.n_bags)]
+        return Bits(np.concatenate(packed), n)
+    rows = [np.sort(rows) for rows in bags]  # with repeats, which bits do not tell
+    ends = np.cumsum([0, *(len(r) for r in rows)]).astype(np.int64)
+    return Indices(np.concatenate(rows).astype(index_type(n)), ends, n)

@@ -39,6 +39,9 @@ class Bits:
     def take(self, first: int, last: int) -> "Bits":
         return Bits(self.packed[first:last], self.n_samples)
 
+    def equals(self, other: "Bits | Indices") -> bool:
+        return isinstance(other, Bits) and np.array_equal(self.packed, other.packed)
+
 
 class Indices:
     """Membership as sorted row ranks, bag after bag; a row drawn twice stands twice."""
@@ -67,6 +70,11 @@ class Indices:
     def take(self, first: int, last: int) -> "Indices":
         offsets = self.offsets[first : last + 1]
         return Indices(self.flat[offsets[0] : offsets[-1]], offsets - offsets[0], self.n_samples)
+
+    def equals(self, other: "Bits | Indices") -> bool:
+        if not isinstance(other, Indices):
+            return False
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.flat, other.flat)
 
 
 def indices_of(packed: NDArray[np.uint8], n: int, size: int) -> NDArray[Any]:

@@ -160,10 +160,12 @@ class BagPredictions:
         joined._set(np.concatenate([piece.proba for piece in pieces]), bags, first.classes)
         return joined
 
-    def save(self, folder: str | PathLike[str], *, overwrite: bool = False) -> None:
+    def save(self, folder: str | PathLike[str], *, overwrite: bool = False, ids: bool = True) -> None:
         """Write everything into a folder of plain ``.npy`` files and a JSON manifest, without pickle.
 
-        The folder appears whole or not at all.
+        The predictions are there whole or not at all, whatever interrupts: the manifest, which is replaced in one step,
+        names the files that are in force. Readers and other writers may use the folder at the same time; files of
+        others in it are left alone.
 
         Parameters
         ----------
@@ -171,14 +173,21 @@ class BagPredictions:
             A folder that does not exist yet, or is empty.
         overwrite : bool, default=False
             Whether saved predictions that are already there may be replaced.
+        ids : bool, default=True
+            Whether the ids of the training rows are written too. Whoever holds them can test whether a row that they
+            know was among the training rows. Without them see :meth:`Bags.without_ids`.
         """
-        arrays = {"proba": self.proba, **_saved.bags_arrays(self.bags)}
-        header = {"classes": saved_folders.labels_to_json(self.classes), "bags": _saved.bags_header(self.bags)}
+        bags = self.bags if ids else self.bags.without_ids()
+        arrays = {"proba": self.proba, **_saved.bags_arrays(bags)}
+        header = {"classes": saved_folders.labels_to_json(self.classes), "bags": _saved.bags_header(bags)}
         saved_folders.write_folder(folder, "BagPredictions", header, arrays, overwrite=overwrite)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, mmap: bool | None = None) -> "BagPredictions":
-        """Read what :meth:`save` wrote; anything else is refused.
+        """Read what :meth:`save` wrote; anything else is refused, with a ValueError.
+
+        Digests are checked over everything, and bags that come from a seed are drawn again and compared, unless their
+        ids were left out: about 5 nanoseconds per bag and training row, on one core.
 
         Parameters
         ----------

@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 from steadyset._base.saved_folders import SavedFolder
 from steadyset.bags._bags import Bags, Part
+from steadyset.bags._claims import check_bags
 from steadyset.bags._membership import Bits, Indices
+from steadyset.bags._row_ids import RowIds
 
 
 def bags_header(bags: Bags) -> dict[str, Any]:
@@ -19,7 +21,12 @@ def bags_header(bags: Bags) -> dict[str, Any]:
         "resampling": bags.resampling,
         "parts": [[str(p.seed), p.first, p.n_bags] for p in bags.parts],  # a seed may be larger than JSON's numbers
         "stored": "bits" if isinstance(bags._stored, Bits) else "indices",
-        "ids": bags.sample_ids is not None,
+        "ids": {
+            "kind": bags.ids.kind,
+            "unit": bags.ids.unit,
+            "values": bags.ids.values is not None,
+            "last_equal": bags.ids.last_equal is not None,
+        },
     }
 
 
@@ -31,38 +38,26 @@ def bags_arrays(bags: Bags) -> dict[str, NDArray[Any]]:
         if isinstance(stored, Bits)
         else {"bags_rows": stored.flat, "bags_offsets": stored.offsets}
     )
-    if bags.sample_ids is not None:
-        arrays["bags_ids"] = bags.sample_ids
+    if bags.ids.values is not None:
+        arrays["bags_ids"] = bags.ids.values
+    if bags.ids.last_equal is not None:
+        arrays["bags_last_equal"] = bags.ids.last_equal.astype(np.int64)
     return arrays
 
 
 def bags_from(saved: SavedFolder) -> Bags:
-    """Return the bags of a saved folder, after checking that their arrays fit what the manifest says."""
+    """Return the bags of a saved folder, after checking that nothing in it contradicts the rest."""
     said = saved.header("bags")
-    n, n_bags = int(said["n_samples"]), int(said["n_bags"])
+    n, ids = said["n_samples"], said["ids"]
     stored: Bits | Indices
     if said["stored"] == "bits":
-        packed = saved.array("bags_bits")
-        fits = packed.dtype == np.uint8 and packed.shape == (n_bags, (n + 7) // 8)
-        stored = Bits(packed, n)
+        stored = Bits(saved.array("bags_bits"), n)
     else:
-        flat, offsets = saved.array("bags_rows"), saved.array("bags_offsets")
-        fits = (
-            flat.ndim == offsets.ndim == 1
-            and flat.dtype.kind == offsets.dtype.kind.replace("i", "u") == "u"
-            and len(offsets) == n_bags + 1
-            and offsets[0] == 0
-            and offsets[-1] == len(flat)
-            and bool(np.all(np.diff(offsets) >= 0))
-            and (len(flat) == 0 or int(flat.max()) < n)
-        )
-        stored = Indices(flat, offsets, n)
-    ids = saved.array("bags_ids") if said["ids"] else None
-    parts = tuple(Part(int(seed), int(first), int(count)) for seed, first, count in said["parts"])
-    fits = fits and (ids is None or (ids.shape == (n,) and ids.dtype.kind in "iU"))
-    fits = fits and said["resampling"] in ("subbagging", "bootstrap", None)
-    fits = fits and (not parts or sum(p.n_bags for p in parts) == n_bags)
-    if not fits:
-        raise ValueError(f"folder must hold bags that fit their manifest; got {saved.folder}, whose bags do not.")
-    size = said["bag_size"]
-    return Bags(n, n_bags, None if size is None else int(size), said["resampling"], ids, parts, stored)
+        stored = Indices(saved.array("bags_rows"), saved.array("bags_offsets"), n)
+    values = saved.array("bags_ids") if ids["values"] else None
+    equal = saved.array("bags_last_equal").astype(np.intp, casting="same_kind") if ids["last_equal"] else None
+    parts = tuple(Part(int(seed), first, count) for seed, first, count in said["parts"])
+    row_ids = RowIds(ids["kind"], values, equal, ids.get("unit", "row"))
+    bags = Bags(n, said["n_bags"], said["bag_size"], said["resampling"], row_ids, parts, stored)
+    check_bags(bags)
+    return bags

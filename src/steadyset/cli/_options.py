@@ -67,9 +67,12 @@ class RuleOptions:
         ),
     ] = "inflated_argmax"
     epsilon: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="For inflated_argmax (default: 0.05) and fixed_margin.")
+        float | None,
+        typer.Option(metavar="NUMBER", help="For inflated_argmax (default: 0.05), fixed_margin and inflated_top_k."),
     ] = None
-    k: Annotated[int | None, typer.Option("--k", metavar="N", help="For top_k: how many labels.")] = None
+    k: Annotated[
+        int | None, typer.Option("--k", metavar="N", help="For top_k and inflated_top_k: how many labels.")
+    ] = None
     tau: Annotated[float | None, typer.Option(metavar="NUMBER", help="For mass_threshold: the mass to reach.")] = None
     beta: Annotated[float | None, typer.Option(metavar="NUMBER", help="For ndc: the beta of the F-measure.")] = None
     utility: Annotated[
@@ -154,6 +157,14 @@ class _TrustOptions:
 @dataclass(frozen=True)
 class ModelOptions(TableOptions, _TrustOptions):
     """What every command on a model and a table takes."""
+
+
+def whole(text: str, name: str, others: str = "") -> int:
+    """Return a whole number; `others` are words that a command takes too."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{name} must be a whole number{others}; got {text!r}.") from None
 
 
 def number(text: str, problem: str) -> int | float:

@@ -10,7 +10,14 @@ from rich.console import Console
 from steadyset._base import validation
 from steadyset.cli._answers import guarantee_json, make_table
 from steadyset.cli._options import number
-from steadyset.guarantees import SMALLEST_EPSILON, Guarantee, NoSolutionError, selection_stability, solve_stability
+from steadyset.guarantees import (
+    SMALLEST_EPSILON,
+    VACUOUS,
+    Guarantee,
+    NoSolutionError,
+    selection_stability,
+    solve_stability,
+)
 
 AXES = ("n_samples", "epsilon", "bag_size", "n_bags")
 DEFAULTS: dict[str, list[Any]] = {
@@ -140,8 +147,8 @@ def _notes(found: Sequence[Cell]) -> list[str]:
     if any(g.every_row for g in given):
         notes.append("* for every single row; the others are on average over the rows.")
     if any(g.vacuous for g in given):
-        notes.append("vacuous: the bound is not below 1 and promises nothing.")
+        notes.append(f"vacuous: the bound is not below {VACUOUS:g} and promises nothing.")
     notes += [f"none: {reason}" for reason in dict.fromkeys(cell.reason for cell in found) if reason is not None]
     if given:
-        notes.append(f"For example: {min(given, key=lambda g: (g.n_bags is None, g.delta))}")
+        notes.append(f"For example: {min(given, key=lambda g: (g.vacuous, g.n_bags is None, g.delta))}")
     return notes

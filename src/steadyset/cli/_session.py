@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,6 +49,14 @@ def open_both(model_path: str, data: str, options: ModelOptions, ids: str | None
     if model.target.name in table.column_names:
         labels, known = _known_labels(model, table, options.quiet)
     return Read(model, table, X, labels, known)
+
+
+def note_index(names: Sequence[str], option: str) -> None:
+    """Tell which columns hold the index of a pandas frame and are left out, and which option takes them."""
+    note(
+        f"columns that hold the index of a saved frame or have no name are left out: {some_names(names)} "
+        f"({option} NAME takes one in)"
+    )
 
 
 def open_sets(output: str, form: str, joiner: str, as_json: bool, *inputs: str) -> SetOutput:
@@ -116,16 +124,3 @@ def drawn(X: Any, points: int | None, seed: int) -> tuple[Any, Any]:
         raise ValueError(f"points must be a whole number that is at least 1; got {points}.")
     rows = np.sort(np.random.default_rng(seed).choice(len(X), points, replace=False))
     return X.iloc[rows], rows
-
-
-def check_memory(clf: Any, n_points: int) -> None:
-    """Refuse more predictions of bags than this machine can hold."""
-    need = clf.bags_.n_bags * n_points * len(clf.classes_) * 8
-    free, physical = (os.sysconf("SC_PAGE_SIZE") * os.sysconf(f"SC_{pages}_PAGES") for pages in ("AVPHYS", "PHYS"))
-    have = max(free, physical // 2)
-    if need > have:
-        fits = max(1, int(n_points * have / need / 2))
-        raise ValueError(
-            f"the predictions of {clf.bags_.n_bags:,} bags at {n_points:,} rows take {need / 2**30:.1f} GiB, more than "
-            f"this machine has: audit at fewer rows with --points {fits}."
-        )

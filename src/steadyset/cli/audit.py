@@ -14,7 +14,6 @@ from steadyset.cli._errors import note, sentences
 
 if TYPE_CHECKING:
     from steadyset.audit import StabilityAudit
-    from steadyset.ensemble import StableClassifier
 
 EXAMPLES = """
 Examples:
@@ -66,13 +65,13 @@ def audit(
         read = _session.open_both(model, data, options)
         X, rows = _session.drawn(read.X, points, seed)
         clf = read.model.classifier
-        _session.check_memory(clf, len(X))
         rule, threads = read.rule(epsilon), None if options.n_jobs == -1 else options.n_jobs
         with _session.told_once(options.quiet), _session.bar("points", options.quiet) as advance:
             found = clf.audit(X, rule, left_out=units, random_state=seed, n_jobs=threads, progress=advance)
         if output is not None:
             _write_points(found, rows, output)
-        _tell(found, clf, rows, options.as_json)
+        named = read.model.id_column is not None and hasattr(clf, "bags_")
+        _tell(found, clf.bags_.sample_ids if named else None, rows, options.as_json)
 
 
 def _count(text: str) -> int:
@@ -93,9 +92,9 @@ def _write_points(found: "StabilityAudit", rows: NDArray[np.intp], output: str) 
 
 @dataclass(frozen=True)
 class _Influence:
-    """A training row that stands clear of the noise; rows are counted from 1."""
+    """A training row, or a group of them, that stands clear of the noise; rows are counted from 1."""
 
-    row: int
+    row: int | None
     id: str | None
     flips: int
     score: float  # how far it shifts the votes, in standard errors
@@ -104,34 +103,42 @@ class _Influence:
 def _influences(found: "StabilityAudit", ids: NDArray[Any] | None) -> list[_Influence]:
     listed = []
     for unit in found.influential()[:20]:
-        position = int(found.left_out[unit])
-        name = None if ids is None else str(ids[position])
-        listed.append(_Influence(position + 1, name, int(found.row_influence[unit]), float(found.row_score[unit])))
+        row: int | None = None
+        name: str | None = str(found.left_out[unit])
+        if found.unit == "row":
+            row, name = int(found.left_out[unit]) + 1, None if ids is None else str(ids[found.left_out[unit]])
+        listed.append(_Influence(row, name, int(found.row_influence[unit]), float(found.row_score[unit])))
     return listed
 
 
-def _tell(found: "StabilityAudit", clf: "StableClassifier", rows: NDArray[np.intp], as_json: bool) -> None:
-    influences = _influences(found, clf.bags_.sample_ids)
+def _tell(found: "StabilityAudit", ids: NDArray[Any] | None, rows: NDArray[np.intp], as_json: bool) -> None:
+    influences = _influences(found, ids)
     order = np.argsort(-found.instability, kind="stable")[:10]
     worst = [int(point) for point in order if found.instability[point] > 0]
     if as_json:
         echo_json(_as_json(found, rows, worst, influences))
         return
-    typer.echo(found.summary())
+    from steadyset.cli import _audit_words
+
+    typer.echo(_audit_words.in_words(found, rows))
     if not worst:
-        dropped = f"any one of the {found.n_units:,} training rows" + (" drawn" if found.sampled else "")
+        dropped = f"any one of the {found.n_units:,} training {found.unit}s" + (" drawn" if found.sampled else "")
         typer.echo(f"In words: dropping {dropped} contradicts the set of no row of the table.")
         return
-    note("rows of the table and of the training data are counted from 1 below; points and rows above from 0")
+    note("rows of the table and of the training data are counted from 1")
     from rich.console import Console
 
     unstable = [(f"{rows[p] + 1:,}", f"{found.instability[p]:.4g}", f"{found.jaccard[p]:.4f}") for p in worst]
-    columns = ("row", "share of training rows", "mean Jaccard index")
-    Console().print(make_table(columns, unstable, title="rows of the table that most training rows contradict"))
+    units = f"training {found.unit}s"
+    columns = ("row", f"share of {units}", "mean Jaccard index")
+    Console().print(make_table(columns, unstable, title=f"rows of the table that most {units} contradict"))
     if influences:
-        shifting = [(str(row.row), f"{row.flips:,}", f"{row.score:.1f}") for row in influences]
-        columns = ("row", "flips", "shift in standard errors")
-        Console().print(make_table(columns, shifting, title="training rows that stand clear of the noise"))
+        shifting = [
+            (str(unit.id) if unit.row is None else f"{unit.row:,}", f"{unit.flips:,}", f"{unit.score:.1f}")
+            for unit in influences
+        ]
+        columns = (found.unit, "flips", "shift in standard errors")
+        Console().print(make_table(columns, shifting, title=f"{units} that stand clear of the noise"))
 
 
 def _as_json(
@@ -145,7 +152,8 @@ def _as_json(
         "n_points": found.n_points,
         "n_left_out": found.n_units,
         "sampled": found.sampled,
-        "unanswered": found.unanswered.tolist(),
+        "unit": found.unit,
+        "unanswered": found.unanswered.tolist() if found.unit == "group" else (found.unanswered + 1).tolist(),
         "max_instability": found.max_instability,
         "mean_instability": float(found.instability.mean()),
         "points_ever_in_conflict": int((found.instability > 0).sum()),

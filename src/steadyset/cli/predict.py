@@ -37,7 +37,10 @@ def predict(
     output: _options.Sets = "-",
     epsilon: _options.NewEpsilon = None,
     id_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A column to carry over; default: the one of the fit.")
+        str | None,
+        typer.Option(
+            "--id-column", "--id", metavar="NAME", help="A column to carry over; default: the one of the fit."
+        ),
     ] = None,
     form: _options.Form = "both",
     joiner: _options.Joiner = "|",
@@ -102,26 +105,32 @@ class _Measured:
     """What the target column says about the sets of the rows whose label is known."""
 
     n_rows: int
+    n_seen: int | None  # in training; None where the model does not know
     accuracy: float  # of the single label
     report: Any  # the metrics of the sets, of one row
 
     def as_json(self) -> dict[str, Any]:
         values = zip(self.report.columns[1:], self.report.rows[0][1:], strict=True)
         metrics = {n: {"value": _plain(v), "standard_error": _plain(v.standard_error)} for n, v in values}
-        return {"n_rows": self.n_rows, "accuracy": self.accuracy, **metrics}
+        counts = {"n_rows": self.n_rows, "n_training_rows": self.n_seen}
+        return {**counts, "accuracy": self.accuracy, **metrics}
 
 
 def _measure(read: "Read", proba: Any, mask: Any) -> _Measured:
     from steadyset import metrics
+    from steadyset.ensemble import rows_seen_in_training
 
     known, classes = read.known, read.model.classifier.classes_
     y = read.labels[known]
     report = metrics.set_report(y, {"sets": mask[known]}, proba[known], classes=classes)
     single = classes[np.argmax(proba[known], axis=1)]
-    return _Measured(int(known.sum()), float((single == y).mean()), report)
+    seen = rows_seen_in_training(read.model.classifier, read.X[known], y)
+    return _Measured(int(known.sum()), None if seen is None else int(seen.sum()), float((single == y).mean()), report)
 
 
 def _tell(read: "Read", proba: Any, mask: Any, output: str, options: _options.ModelOptions) -> None:
+    from steadyset.ensemble import training_rows_in_words
+
     measured = None if read.labels is None else _measure(read, proba, mask)
     sizes = mask.sum(axis=1)
     mean_size, single = float(sizes.mean()), float((sizes == 1).mean())
@@ -142,6 +151,8 @@ def _tell(read: "Read", proba: Any, mask: Any, output: str, options: _options.Mo
                 f"accuracy of the single label {measured.accuracy:.4f}"
             )
             typer.echo(str(measured.report), err=True)
+            if measured.n_seen:
+                note(training_rows_in_words(measured.n_seen, measured.n_rows))
 
 
 def _plain(value: Any) -> float | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from steadyset.cli import _options
-from steadyset.cli._errors import sentences
+from steadyset.cli._errors import note, sentences
 
 EXAMPLES = """
 Examples:
@@ -41,20 +41,29 @@ def report(
         import steadyset as ss
         from steadyset._base import whole_files
         from steadyset.cli import _session
+        from steadyset.ensemble import training_rows_in_words
 
         whole_files.check_output(output, data, model)
         read = _session.open_both(model, data, options)
         X, rows = _session.drawn(read.X, points, seed)
         clf = read.model.classifier
+        if not hasattr(clf, "bags_"):
+            raise ValueError(
+                "model must be one of bags that were drawn for a report; got stable neighbours, whose bags are all "
+                "there are: steadyset audit says what each row changes, exactly."
+            )
         y = None if read.labels is None else read.labels[rows]
         if y is not None and not read.known[rows].all():
             X, y = X[read.known[rows]], y[read.known[rows]]
-        _session.check_memory(clf, len(X))
         with _session.told_once(options.quiet):
             made = ss.report(clf, X, y, title=title, n_jobs=options.n_jobs)
         made.save(output)
+        seen = made.numbers["n_points_in_training"]
+        if seen and not options.quiet:
+            note(training_rows_in_words(seen, made.numbers["n_points"]))
         if options.as_json:
             size = os.path.getsize(output)
-            typer.echo(json.dumps({"output": output, "n_rows": len(X), "bytes": size, "has_labels": y is not None}))
+            answer = {"output": output, "n_rows": len(X), "bytes": size, "has_labels": y is not None}
+            typer.echo(json.dumps({**answer, "n_training_rows": seen}))
         else:
             typer.echo(output)

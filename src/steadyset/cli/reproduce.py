@@ -22,6 +22,9 @@ _RunFolder = Annotated[
 _Data = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Where the IDX files are; found or downloaded without it.")
 ]
+_Unchecked = Annotated[
+    bool, typer.Option(help="Take whatever images the --data folder holds, without Fashion-MNIST's checksums.")
+]
 _Scale = Annotated[str, typer.Option(metavar="small|paper", help="How many networks to train.")]
 _Seed = Annotated[int, typer.Option(help="Seed of every draw.")]
 _Jobs = Annotated[int | None, typer.Option(metavar="THREADS", help="Threads; all CPUs by default.")]
@@ -51,6 +54,22 @@ def set_size(
         from steadyset.paper.set_size import reproduce
 
         _show(reproduce(folder, n_draws=n_draws, seed=seed))
+
+
+@app.command()
+def selection(
+    folder: _Folder = Path("."),
+    n_lasso: Annotated[int, typer.Option("--lasso", help="Data sets for the LASSO.")] = 200,
+    n_clusters: Annotated[int, typer.Option("--clusters", help="Data sets for the number of clusters.")] = 100,
+    n_bags: Annotated[int, typer.Option("--bags", help="Bags per data set.")] = 10_000,
+    seed: _Seed = 0,
+    n_jobs: Annotated[int | None, typer.Option(metavar="PROCESSES", help="Processes; one by default.")] = None,
+) -> None:
+    """Select models by bags: supports of the LASSO and numbers of clusters, every row left out."""
+    with sentences("reproduce selection"):
+        from steadyset.paper.selection import reproduce
+
+        _show(reproduce(folder, n_lasso=n_lasso, n_clusters=n_clusters, n_bags=n_bags, seed=seed, n_jobs=n_jobs))
 
 
 _EXAMPLES = """
@@ -89,9 +108,7 @@ class _Setting:
 def fashion_mnist(
     folder: _RunFolder = Path("fashion-mnist"),
     data: _Data = None,
-    unchecked_data: Annotated[
-        bool, typer.Option(help="Take whatever images the --data folder holds, without Fashion-MNIST's checksums.")
-    ] = False,
+    unchecked_data: _Unchecked = False,
     *,
     setting: _Setting,
     independent_seeds: Annotated[
@@ -112,6 +129,26 @@ def fashion_mnist(
             fits = asked.sizes.left_out if independent_fits is None else independent_fits
             asked = replace(asked, sizes=replace(asked.sizes, independent_fits=fits))
         _run_fashion_mnist(folder, asked, data, not unchecked_data, n_jobs)
+
+
+@app.command("certificates")
+def certificates(
+    record: Annotated[Path, typer.Argument(metavar="RECORD", help="The folder of a finished run of fashion-mnist.")],
+    folder: _RunFolder = Path("fashion-mnist"),
+    data: _Data = None,
+    unchecked_data: _Unchecked = False,
+    n_jobs: _Jobs = None,
+) -> None:
+    """Certify a recorded run anew: train its bags, where the run's folder lacks them, and nothing else."""
+    with sentences("reproduce certificates"):
+        from rich.console import Console
+
+        from steadyset.paper.fashion_mnist import load_images, recertify, show_time_left
+
+        images = load_images(data, checked=not unchecked_data)
+        with show_time_left(Console(stderr=True)) as progress:
+            files = recertify(record, folder, images=images, n_jobs=n_jobs, progress=progress)
+        _show(files)
 
 
 @app.command("all")

@@ -72,6 +72,8 @@ def select(
         sets.check_labels(source.labels)
         if sets.kind == "npy" and source.kept:
             raise ValueError("an .npy output has no room for columns to keep: write CSV or Parquet.")
+        if source.index and not quiet:
+            _session.note_index(source.index, "--columns")
         found = _select(source, chosen, sets, normalize)
         if as_json:
             echo_json(asdict(found))

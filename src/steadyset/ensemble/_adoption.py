@@ -51,7 +51,9 @@ def _adopt_ensemble(fitted: Any) -> Adopted:
     members = []
     for number, (estimator, seen) in enumerate(zip(fitted.estimators_, features, strict=True)):
         everything = seen is None or np.array_equal(seen, np.arange(fitted.n_features_in_))
-        members.append(Member(estimator, all_columns, len(labels), (number,), None if everything else np.asarray(seen)))
+        own = None if everything else np.asarray(seen)
+        codes = np.asarray(getattr(estimator, "classes_", all_columns)).astype(np.intp)  # what it was trained on
+        members.append(Member(estimator, codes, len(labels), (number,), own, codes))
     return Adopted(members, bags, labels, getattr(fitted, "estimator_", None))
 
 
@@ -74,23 +76,5 @@ def _adopt_list(fitted: list[Any], rows: Any, n_samples: int | None, classes: An
     members = []
     for number, member in enumerate(fitted):
         columns = np.searchsorted(space, np.asarray(member.classes_))
-        members.append(Member(_Coded(member), columns, len(space), (number,)))
+        members.append(Member(member, columns, len(space), (number,)))
     return Adopted(members, bags, space)
-
-
-class _Coded:
-    """A classifier trained on the user's labels, seen as one trained on their codes."""
-
-    def __init__(self, classifier: Any) -> None:
-        self.classifier = classifier
-        self.classes_ = np.arange(len(classifier.classes_))
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "predict_proba":
-            raise AttributeError(name)
-        return self.classifier.predict_proba
-
-    def predict(self, X: Any) -> NDArray[np.intp]:
-        labels = np.asarray(self.classifier.classes_)
-        order = np.argsort(labels)
-        return order[np.searchsorted(labels, np.asarray(self.classifier.predict(X)), sorter=order)]

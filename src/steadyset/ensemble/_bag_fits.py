@@ -9,6 +9,8 @@ from steadyset._base import validation
 from steadyset.bags import Bags, draw_bags
 from steadyset.ensemble import _checkpoint, _tasks
 from steadyset.ensemble._fit_inputs import FitInputs
+from steadyset.ensemble._prediction import points_per_block
+from steadyset.ensemble._row_groups import BagRows
 
 
 @dataclass(frozen=True)
@@ -22,19 +24,21 @@ class BagFit:
     def draw(self, n_bags: int) -> Bags:
         """Return the first `n_bags` bags: they depend on the seed and their number alone."""
         data = self.data
-        return draw_bags(data.n_samples, n_bags, data.bag_size, data.resampling, self.seed, data.sample_ids)
+        return draw_bags(data.n_samples, n_bags, data.bag_size, data.resampling, self.seed, data.ids)
 
     def run(
         self, bags: Bags, numbers: Sequence[int], advance: Callable[[int], object], X_eval: Any = None
     ) -> Iterator[tuple[tuple[int, ...], Any]]:
         """Yield (bag numbers, their group), or (bag numbers, its predictions at X_eval) where that is given."""
         data, learner = self.data, self.model._learner()
-        task = _tasks.Task(learner, data.X, data.codes, len(data.classes), data.fit_params, X_eval)
+        block = points_per_block(len(bags), len(data.classes))
+        task = _tasks.Task(learner, data.X, data.codes, data.classes, data.fit_params, X_eval, block=block)
         if self.model.checkpoint is not None:
             name = _fingerprint(learner, data, self.seed, X_eval)
             task = task.in_folder(_checkpoint.open_folder(self.model.checkpoint, name))
         seed_of = partial(_tasks.learner_seed, self.seed)
-        return _tasks.resume_and_train(task, bags, numbers, seed_of, self.model.n_jobs, advance=advance)
+        row_sets = BagRows(bags, data.groups)
+        return _tasks.resume_and_train(task, row_sets, numbers, seed_of, self.model.n_jobs, advance=advance)
 
 
 def bag_fit(model: Any, data: FitInputs, seed: int | None = None) -> BagFit:
@@ -50,5 +54,7 @@ def bag_fit(model: Any, data: FitInputs, seed: int | None = None) -> BagFit:
 
 
 def _fingerprint(learner: Any, data: FitInputs, seed: int | None, *more: Any) -> str:
-    rows = (data.X, data.codes, data.classes, data.sample_ids, data.fit_params)
+    rows = (data.X, data.codes, data.classes, data.ids, data.fit_params)
+    if data.groups is not None:
+        more = (*more, data.groups.rows, data.groups.ends)
     return _checkpoint.fingerprint(learner, *rows, data.bag_size, data.resampling == "bootstrap", seed, *more)

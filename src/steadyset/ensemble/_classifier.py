@@ -9,20 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from steadyset._base import validation
 from steadyset._base.rows import as_rows
-from steadyset._base.sklearn_doors import CallbackSupportMixin, with_callbacks
-from steadyset.audit import Certificates, StabilityAudit, anytime_alpha, audit_bags, certify
+from steadyset._base.sklearn_doors import CallbackSupportMixin, num_samples, with_callbacks
+from steadyset.audit import AuditOptions, AuditRun, Certificates, CertifyRun, StabilityAudit, anytime_alpha
 from steadyset.bags import BagPredictions, Bags, guarantee_of_rule
-from steadyset.ensemble import _bag_fits, _fit_inputs, _fit_until, _out_of_bag, _prediction
+from steadyset.ensemble import _bag_fits, _fit_inputs, _fit_until, _learners, _out_of_bag, _prediction, _promise
 from steadyset.ensemble._callbacks import bag_progress
 from steadyset.ensemble._fit_inputs import FitInputs
+from steadyset.ensemble._members import feature_importances
+from steadyset.ensemble._row_groups import BagRows, RowGroups
 from steadyset.guarantees import Guarantee
-from steadyset.selection import InflatedArgmax, with_epsilon
+from steadyset.selection import InflatedArgmax, chosen_rule
+
+_OF_GROUPS = ("group_labels_", "group_rows_", "group_ends_")
 
 
 class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -35,17 +38,26 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     ----------
     estimator : classifier, default=None
         Any scikit-learn classifier; None is a decision tree. One that has only `predict` votes. Everything learned from
-        data (scalers, encoders) belongs into it, as a Pipeline: fitted outside the bag it voids the guarantee.
-    n_estimators : int, default=500
-        Number of bags.
+        data (scalers, encoders) belongs into it, as a Pipeline: fitted outside the bag it voids the guarantee. A
+        `class_weight` names the labels of `y`; those that a bag does not hold are left out of it there. Where a learner
+        has threads of its own, the clones of a bag use one, unless it was given another number than its default.
+    n_estimators : int or "auto", default=500
+        Number of bags. "auto", with `delta`: as many as bags of `max_samples` need, rounded up to the grid of sizes;
+        10,000 at most, and then bags are as much smaller as it takes, with a warning.
     max_samples : int or float, default=0.5
-        Rows per bag; a float is a share of the training rows, rounded down.
+        Rows per bag; with `delta`, at most. A float is a share of the training rows, rounded to a grid that a dropped
+        row seldom moves: the nearest multiple of 1, 2, 5, 10, 20, 50, ..., the largest of these up to a sixteenth of
+        the rows in a bag.
     bootstrap : bool, default=False
         Whether rows are drawn with replacement. Guarantees are sharper without.
     rule : rule object or callable, default=None
         What selects the labels; None is the inflated argmax at `epsilon`. A rule given here wins over `epsilon`.
     epsilon : float, default=0.05
         Epsilon of the inflated argmax. Sets and guarantee both grow with it.
+    delta : float, default=None
+        A promise to keep: the chance, on average over the rows, that dropping one turns the set of a point into a
+        disjoint one is to be at most this. Bags are then the largest on the grid of sizes, up to `max_samples`, whose
+        :meth:`guarantee` is at most `delta`. Where there are none, `fit` says which epsilon, bags or rows would do.
     classes : sequence of labels, default=None
         The label space, where it is larger than the labels in `y`.
     n_jobs : int, default=None
@@ -56,7 +68,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         Whether a further `fit` on the same data keeps the bags there are and adds those missing to `n_estimators`.
     checkpoint : path, default=None
         Folder for finished bags: a fit that was interrupted goes on from there, to the same bits. Fitted estimators are
-        kept as joblib files, which run code when read: trusted input.
+        kept as joblib files, which run code when read: trusted input. A damaged file is trained again.
     oob_score : bool, default=False
         Whether `fit` estimates the accuracy of `predict`, each row judged by the bags that do not hold it. Every bag
         predicts the training rows for it.
@@ -68,18 +80,24 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     classes_ : ndarray of shape (n_classes,)
         The label space, sorted.
     estimators_ : list of fitted estimators
-        Trained on the codes 0, 1, ... of the classes in their bag.
+        Trained on the labels of `y`, so that ``classes_`` of each are those in its bag. One that refuses them, as
+        XGBoost's refuse all but 0, 1, ..., is trained on the codes 0, 1, ... of the labels in its bag.
     estimators_samples_ : list of ndarray
         The rows of each bag.
     bags_ : Bags
     bag_size_ : int
-        Rows per bag. To refit without a row, pass it as `max_samples`.
+        Rows per bag. A refit without a row has the same, or :meth:`guarantee` says what to pass for it.
+    group_labels_ : ndarray
+        The labels of the `groups` of the fit, sorted: bags and audits know a group by its place here. Only where there
+        were any; then `bag_size_` and `bags_` count groups.
     seed_ : int
         A fit with it as `random_state` repeats this one.
     estimator_ : estimator
         The learner of which every bag has a fitted clone.
     rule_ : rule object or callable
         The rule in use.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the bags, for learners that have importances.
     oob_score_ : float
         Accuracy over the training rows that some bag does not hold; only with `oob_score=True`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
@@ -93,6 +111,9 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     -----
     The guarantee is about the set of `predict_set`. The single label of `predict` is not covered by it.
 
+    Of scikit-learn's estimator checks, `check_sample_weight_equivalence_on_dense_data` and `..._on_sparse_data` fail by
+    design, because weights never enter the draw of bags: name them in `expected_failed_checks` of `check_estimator`.
+
     Theory: :doc:`/theory/guarantees`; how it works: :doc:`/guide/estimator`.
 
     Examples
@@ -100,26 +121,30 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     >>> from sklearn.datasets import load_iris
     >>> import steadyset as ss
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = ss.StableClassifier(n_estimators=100, random_state=0).fit(X, y)
-    >>> ss.to_labels(model.predict_set(X[[0, 70]]), ["setosa", "versicolor", "virginica"])
+    >>> model = ss.StableClassifier(n_estimators=100, epsilon=0.3, random_state=0).fit(X, y)
+    >>> ss.to_labels(model.predict_set(X[[0, 60]]), ["setosa", "versicolor", "virginica"])
     [('setosa',), ('versicolor',)]
-    >>> model.guarantee().theorem
-    'second-moment'
+    >>> promised = ss.StableClassifier(n_estimators=500, epsilon=0.2, delta=0.05, random_state=0).fit(X, y)
+    >>> promised.guarantee().delta <= 0.05, promised.bag_size_
+    (True, 44)
     """
 
     bags_: Bags
     seed_: int | None
     groups_: list[Any]
+    group_rows_: NDArray[np.intp]
+    group_ends_: NDArray[np.intp]
 
     def __init__(
         self,
         estimator: Any = None,
-        n_estimators: int = 500,
+        n_estimators: Any = 500,
         *,
         max_samples: float = 0.5,
         bootstrap: bool = False,
         rule: Any = None,
         epsilon: float = 0.05,
+        delta: float | None = None,
         classes: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -134,6 +159,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         self.bootstrap = bootstrap
         self.rule = rule
         self.epsilon = epsilon
+        self.delta = delta
         self.classes = classes
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -143,7 +169,14 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any, *, sample_ids: Any = None, sample_weight: Any = None, **fit_params: Any
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_ids: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        **fit_params: Any,
     ) -> "StableClassifier":
         """Draw the bags and fit a learner on each.
 
@@ -152,11 +185,19 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         X : array, sparse matrix or frame of shape (n_samples, ...)
             Reaches the base estimator as what it is, sliced by rows.
         y : array of shape (n_samples,)
-            Labels: strings, bools or integers.
-        sample_ids : sequence of int or str, optional
-            A distinct name for each row, which stays with it when others are dropped or moved.
+            Labels: strings, bools or integers. They reach the base estimator as they are.
+        sample_ids : None, "index", "position" or sequence of int or str, default=None
+            What the bags know a row by when others are dropped or moved. None: the row's own content, label, weight and
+            fit parameters, hashed (:func:`steadyset.content_ids`). "index": the index of a frame. A sequence: a
+            distinct name for each row, which also lets the guarantee speak of rows that are changed. "position": the
+            place in the table, which a dropped row moves, so that every bag is drawn anew. With `groups` the ids are
+            those of groups: None is the content of a group's rows, "group" its label, and a sequence of ids of the rows
+            makes one of those in it.
+        groups : sequence of n_samples int or str, default=None
+            Rows with the same label, of one person, machine or document, belong together and are dropped together.
+            Bags are then drawn over groups, and everything counts them: bag sizes, guarantee, audit, certificates.
         sample_weight : array of shape (n_samples,), optional
-            Goes to the base estimator, sliced by bag, and never into the draw of bags.
+            Goes to the base estimator, sliced by bag. It makes no row more likely to be in a bag.
         **fit_params
             Further parameters of the base estimator's `fit`; those with one value per row are sliced by bag.
 
@@ -164,8 +205,9 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         -------
         self
         """
-        data = self._checked(X, y, sample_ids=sample_ids, sample_weight=sample_weight, **fit_params)
-        self._fit_bags(data, self.n_estimators, _fit_inputs.groups_to_keep(self, data, self.n_estimators))
+        given = {"sample_ids": sample_ids, "groups": groups, "sample_weight": sample_weight, **fit_params}
+        data = self._checked(X, y, **given)
+        self._fit_bags(data, data.n_bags, _fit_inputs.groups_to_keep(self, data, data.n_bags))
         self._score_out_of_bag(data)
         return self
 
@@ -207,6 +249,11 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         self
             With ``certificates_``, those of the last look, and ``certified_``, whether they reached `share`.
         """
+        if self.delta is not None:
+            raise ValueError(
+                f"the model's delta must be None for fit_until; got {self.delta}: no promise covers a number of bags "
+                "that certificates decide."
+            )
         goal = _fit_until.goal(self.n_estimators, delta, max_estimators, share)
         data = self._checked(X, y, **fit_params)
         for look, n_bags in enumerate(goal.numbers_of_bags, start=1):
@@ -221,13 +268,21 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
 
     @with_callbacks
     def fit_predict_bags(
-        self, X: Any, y: Any, X_eval: Any, *, sample_ids: Any = None, sample_weight: Any = None, **fit_params: Any
+        self,
+        X: Any,
+        y: Any,
+        X_eval: Any,
+        *,
+        sample_ids: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        **fit_params: Any,
     ) -> BagPredictions:
         """Fit a learner on each bag and keep only what it predicts at given points, no models.
 
         Parameters
         ----------
-        X, y, sample_ids, sample_weight, **fit_params
+        X, y, sample_ids, groups, sample_weight, **fit_params
             As in :meth:`fit`.
         X_eval : array, sparse matrix or frame
             The points to predict.
@@ -237,9 +292,10 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         BagPredictions
             The same bits as ``fit(...).bag_predictions(X_eval)``.
         """
-        data = self._checked(X, y, sample_ids=sample_ids, sample_weight=sample_weight, **fit_params)
+        given = {"sample_ids": sample_ids, "groups": groups, "sample_weight": sample_weight, **fit_params}
+        data = self._checked(X, y, **given)
         fit = _bag_fits.bag_fit(self, data)
-        bags = fit.draw(self.n_estimators)
+        bags = fit.draw(data.n_bags)
         points = self._points(X_eval, "X_eval")
         with bag_progress(self, len(bags), self.verbose) as advance:
             proba = _prediction.gathered(fit.run(bags, range(len(bags)), advance, points), len(bags))
@@ -257,8 +313,10 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         ndarray of shape (n_points, n_classes)
             Columns follow ``classes_``.
         """
-        check_is_fitted(self)
-        return _prediction.mean_probabilities(self.groups_, self._points(X), self.bags_.n_bags, self.n_jobs)
+        blocks = self._blocks(X)
+        n_bags, jobs = self.bags_.n_bags, self.n_jobs
+        means = [_prediction.mean_probabilities(self.groups_, block, n_bags, jobs) for _, block in blocks]
+        return means[0] if len(means) == 1 else np.concatenate(means)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each point; no guarantee covers a single label.
@@ -290,11 +348,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         bool ndarray of shape (n_points, n_classes)
             Columns follow ``classes_``.
         """
-        if epsilon is not None and rule is not None:
-            raise ValueError(f"epsilon and rule must not both be given; got epsilon={epsilon!r} and rule={rule!r}.")
-        chosen = self._rule() if rule is None else rule
-        if epsilon is not None:
-            chosen = with_epsilon(chosen, epsilon)
+        chosen = chosen_rule(self._rule(), epsilon, rule)
         return validation.rule_mask(chosen, self.predict_proba(X))
 
     def bag_predictions(self, X: Any) -> BagPredictions:
@@ -308,8 +362,33 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         -------
         BagPredictions
         """
-        results = (((bag,), proba[None]) for bag, proba in self._bag_probabilities(X))
-        return BagPredictions(_prediction.gathered(results, self.bags_.n_bags), self.bags_, self.classes_)
+        check_is_fitted(self)
+        points = self._points(X)
+        proba: Any = _prediction.together(self.groups_, points, self.bags_.n_bags, self.n_jobs)
+        for place, block in self._blocks(points) if proba is None else ():
+            for bag, part in _prediction.bag_probabilities(self.groups_, block, self.n_jobs):
+                if proba is None:
+                    proba = np.empty((self.bags_.n_bags, num_samples(points), part.shape[1]), part.dtype)
+                proba[bag, place] = part
+        return BagPredictions(proba, self.bags_, self.classes_)
+
+    def prediction_blocks(self, X: Any) -> Iterator[BagPredictions]:
+        """Yield what every bag predicts, block by block over the points: never more than 256 MB of it at a time.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Yields
+        ------
+        BagPredictions
+            Of some of the points, in their order; all of them together are :meth:`bag_predictions`, to the bit.
+        """
+        for _, block in self._blocks(X):
+            parts = (
+                ((bag,), part[None]) for bag, part in _prediction.bag_probabilities(self.groups_, block, self.n_jobs)
+            )
+            yield BagPredictions(_prediction.gathered(parts, self.bags_.n_bags), self.bags_, self.classes_)
 
     def oob_proba(self, X: Any) -> NDArray[np.float64]:
         """Return for each training row the mean over the bags that do not hold it.
@@ -325,8 +404,11 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             NaN for a row that every bag holds.
         """
         check_is_fitted(self)
-        _out_of_bag.check_training_rows(X, self.bags_)
-        return _out_of_bag.mean_probabilities(self._bag_probabilities(X), self.bags_, len(self.classes_))
+        groups = self._row_groups
+        n = self.bags_.n_samples if groups is None else len(groups.rows)
+        _out_of_bag.check_training_rows(X, n)
+        bags = self._bag_probabilities(X)
+        return _out_of_bag.mean_probabilities(bags, BagRows(self.bags_, groups), n, len(self.classes_))
 
     def oob_set(self, X: Any) -> NDArray[np.bool_]:
         """Return the label set of each training row from the bags that do not hold it.
@@ -352,13 +434,29 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         rule : rule object or callable, optional
             Default: the model's own.
         **options
-            Those of :func:`steadyset.audit_bags`.
+            Those of :func:`steadyset.audit_bags`; where the fit had `groups`, `left_out` are places in
+            ``group_labels_``.
 
         Returns
         -------
         StabilityAudit
+            Of the groups, where the fit had any.
+
+        Notes
+        -----
+        Points are predicted and audited block by block, so that what the bags predict is never held at once. Only a
+        rule that is a callable of one's own sees all points of a model at a time, and then it is.
         """
-        return audit_bags(self.bag_predictions(X), self.rule_ if rule is None else rule, **options)
+        check_is_fitted(self)
+        points = self._points(X)
+        run = AuditRun.of_rows(
+            self.bags_, self.rule_ if rule is None else rule, num_samples(points), AuditOptions(**options)
+        )
+        blocks = [self.bag_predictions(points)] if run.needs_all_points else self.prediction_blocks(points)
+        for block in blocks:
+            run.add(block)
+        groups = self._row_groups
+        return run.result() if groups is None else run.result().with_labels(groups.labels)
 
     def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
         """Prove what can be proved of the set of each point.
@@ -374,14 +472,19 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         -------
         Certificates
         """
-        return certify(self.bag_predictions(X), self.rule_, alpha)
+        check_is_fitted(self)
+        points = self._points(X)
+        run = CertifyRun(self.bags_, self.rule_, alpha, num_samples(points))
+        for block in self.prediction_blocks(points):
+            run.add(block)
+        return run.result()
 
     def guarantee(self, theorem: str = "best") -> Guarantee:
         """Return what is guaranteed for what was really fitted: rows, bag size, bags, coupling, label space and rule.
 
         Parameters
         ----------
-        theorem : {"best", "paper", "second-moment", "small-bags"}, default="best"
+        theorem : str, default="best"
             As in :func:`steadyset.selection_stability`.
 
         Returns
@@ -391,7 +494,8 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             fitted outside the bag voids it. The theorems: :doc:`/theory/guarantees`.
         """
         check_is_fitted(self)
-        return guarantee_of_rule(self.bags_, self._rule(), len(self.classes_), theorem=theorem)
+        found = guarantee_of_rule(self.bags_, self._rule(), len(self.classes_), theorem=theorem)
+        return replace(found, assumptions=found.assumptions + _promise.size_assumption(self))
 
     @classmethod
     def from_fitted(
@@ -472,18 +576,31 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         return [member for group in self.groups_ for member in group.members()]
 
     @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The mean over the bags of the learners' ``feature_importances_``, where they have them."""
+        check_is_fitted(self)
+        return feature_importances(self.groups_, self.n_features_in_)
+
+    @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """The rows of each bag."""
         check_is_fitted(self)
-        return list(self.bags_)
+        rows = BagRows(self.bags_, self._row_groups)
+        return [rows[bag] for bag in range(len(rows))]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("estimators_", None)  # they are in the groups
+        return state
 
     def __sklearn_is_fitted__(self) -> bool:
         return "groups_" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._learner())
-        tags.input_tags = replace(inner.input_tags, pairwise=False)
+        inner = _learners.tags(self._learner())
+        if inner is not None:
+            tags.input_tags = replace(inner.input_tags, pairwise=False)
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -502,6 +619,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
 
     def _checked(self, X: Any, y: Any, **given: Any) -> FitInputs:
         self._rule()
+        _learners.check(self._learner())
         return _fit_inputs.check(self, X, y, **given)
 
     @with_callbacks
@@ -514,16 +632,32 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             groups = kept + [group for _, group in fit.run(bags, missing, advance)]
         self.classes_, self.bags_, self.bag_size_, self.seed_ = data.classes, bags, bags.bag_size, fit.seed
         self.groups_ = sorted(groups, key=lambda group: group.numbers[0])
-        for outdated in ("estimators_", "oob_score_", "oob_decision_function_"):
+        for outdated in ("estimators_", "oob_score_", "oob_decision_function_", *_OF_GROUPS):
             self.__dict__.pop(outdated, None)
+        if data.groups is not None:
+            together = data.groups
+            self.group_labels_, self.group_rows_, self.group_ends_ = together.labels, together.rows, together.ends
 
     def _score_out_of_bag(self, data: FitInputs) -> None:
         if self.oob_score:
             proba = self.oob_proba(data.X)
             self.oob_decision_function_, self.oob_score_ = proba, _out_of_bag.accuracy(proba, data.codes)
 
+    @property
+    def _row_groups(self) -> RowGroups | None:
+        """Which training rows are dropped together, None where each goes alone; labels may have been left out."""
+        if "group_rows_" not in self.__dict__:
+            return None
+        labels = self.__dict__.get("group_labels_", np.arange(len(self.group_ends_)))
+        return RowGroups(labels, self.group_rows_, self.group_ends_)
+
     def _points(self, X: Any, name: str = "X") -> Any:
         return validate_data(self, as_rows(X, name), skip_check_array=True, reset=False)
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        check_is_fitted(self)
+        step = _prediction.points_per_block(self.bags_.n_bags, len(self.classes_))
+        return _prediction.in_blocks(self._points(X), step)
 
     def _bag_probabilities(self, X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
         check_is_fitted(self)

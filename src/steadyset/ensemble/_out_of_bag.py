@@ -10,21 +10,20 @@ from numpy.typing import NDArray
 from steadyset._base import validation
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import num_samples
-from steadyset.bags import Bags
+from steadyset.ensemble._row_groups import BagRows
 
 
 def mean_probabilities(
-    bag_probabilities: Iterable[tuple[int, NDArray[Any]]], bags: Bags, n_classes: int
+    bag_probabilities: Iterable[tuple[int, NDArray[Any]]], bag_rows: BagRows, n: int, n_classes: int
 ) -> NDArray[np.float64]:
     """Return for each training row the mean over the bags that do not hold it, NaN where every bag does.
 
-    `bag_probabilities` are pairs of a bag number and its probabilities at the training rows.
+    `bag_probabilities` are pairs of a bag number and its probabilities at the n training rows.
     """
-    n = bags.n_samples
     total, count = np.zeros((n, n_classes)), np.zeros(n)
     for number, proba in bag_probabilities:
         free = np.ones(n, bool)
-        free[bags[number]] = False
+        free[bag_rows[number]] = False
         total[free] += proba[free]
         count += free
     with np.errstate(invalid="ignore"):
@@ -50,8 +49,8 @@ def accuracy(proba: NDArray[np.float64], codes: NDArray[np.intp]) -> float:
     return float(np.mean(np.argmax(proba[known], axis=1) == codes[known])) if known.any() else float("nan")
 
 
-def check_training_rows(X: Any, bags: Bags) -> None:
+def check_training_rows(X: Any, n_rows: int) -> None:
     """Refuse rows that cannot be those of the fit."""
     n = num_samples(as_rows(X))
-    if n != bags.n_samples:
-        raise ValueError(f"X must be the {bags.n_samples} training rows in the order of the fit; got {n} rows.")
+    if n != n_rows:
+        raise ValueError(f"X must be the {n_rows} training rows in the order of the fit; got {n} rows.")

@@ -11,13 +11,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base.one_thread import one_thread
+from steadyset._base.sklearn_doors import num_samples, take
 from steadyset.bags import BLOCK
-from steadyset.ensemble._members import Group
+from steadyset.ensemble._members import Group, probabilities
 from steadyset.ensemble._workers import in_parallel
+
+#: Bytes of what the bags predict at the points of one block, as float64.
+_BLOCK_BYTES = 256 << 20
+
+
+def points_per_block(n_bags: int, n_classes: int) -> int:
+    """Return how many points are predicted at a time.
+
+    Everything that predicts does so in these blocks, from the first point on: a learner may round otherwise where it is
+    given more points at once.
+    """
+    points = _BLOCK_BYTES // (8 * n_bags * n_classes)
+    return max(points - points % 64, 64) if points > 64 else max(points, 1)
+
+
+def in_blocks(X: Any, step: int) -> Iterator[tuple[slice, Any]]:
+    """Yield the points of X block by block, each with its place."""
+    n = num_samples(X)
+    if n <= step:
+        yield slice(0, n), X
+        return
+    for start in range(0, n, step):
+        place = slice(start, min(start + step, n))
+        yield place, take(X, np.arange(place.start, place.stop))
 
 
 def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -> NDArray[np.float64]:
     """Return the mean over the bags, summed in float64 in blocks of consecutive bags."""
+    if _in_blocks(groups):
+        ours: Sequence[Any] = groups
+        return _sum(sums for group in ours for sums in group.block_sums(X, BLOCK, n_jobs)) / n_bags
     single = all(len(group.numbers) == 1 for group in groups)
     if single and len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
         sums = _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
@@ -37,6 +65,29 @@ def bag_probabilities(groups: Sequence[Group], X: Any, n_jobs: int | None) -> It
         while following in ready:
             yield following, ready.pop(following)
             following += 1
+
+
+def _in_blocks(groups: Sequence[Any]) -> bool:
+    """Return whether the groups can sum their bags themselves, block by block: each begins where a block does."""
+    following = 0
+    for group in groups:
+        numbers = tuple(group.numbers)
+        consecutive = numbers == tuple(range(following, following + len(numbers)))
+        if not hasattr(group, "block_sums") or not consecutive or following % BLOCK:
+            return False
+        following += len(numbers)
+    return True
+
+
+def together(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -> NDArray[Any] | None:
+    """Return what every bag predicts at X, (bags, points, classes), where groups write it in place; else None."""
+    if not groups or not _in_blocks(groups):
+        return None
+    ours: Sequence[Any] = groups
+    proba = np.zeros((n_bags, num_samples(X), len(ours[0].classes_)))
+    for group in ours:
+        group.put_proba(X, proba[group.numbers[0] : group.numbers[-1] + 1], n_jobs)
+    return proba
 
 
 def gathered(results: Iterable[tuple[Sequence[int], NDArray[Any]]], n_bags: int) -> NDArray[Any]:
@@ -63,12 +114,12 @@ def _in_threads(work: Any, runs: list[Sequence[Group]], X: Any, n_jobs: int | No
 
 def _predict_several(groups: Sequence[Group], X: Any) -> list[NDArray[Any]]:
     with one_thread(), _quiet():
-        return [group.predict_proba(X) for group in groups]
+        return [probabilities(group, X) for group in groups]
 
 
 def _sum_several(groups: Sequence[Group], X: Any) -> NDArray[np.float64]:
     with one_thread(), _quiet():
-        return _sum(group.predict_proba(X)[0] for group in groups)
+        return _sum(probabilities(group, X)[0] for group in groups)
 
 
 def _sum(parts: Iterable[NDArray[Any]]) -> NDArray[np.float64]:

@@ -13,9 +13,11 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 from steadyset._base.one_thread import one_thread
-from steadyset._base.sklearn_doors import params_of_rows, take
-from steadyset.ensemble import _checkpoint, _workers
-from steadyset.ensemble._members import Group, Member
+from steadyset._base.sklearn_doors import num_samples, params_of_rows, take
+from steadyset.ensemble import _checkpoint, _labels, _workers
+from steadyset.ensemble._members import Group, Member, probabilities
+from steadyset.ensemble._prediction import in_blocks
+from steadyset.ensemble._thread_counts import one_thread_each
 
 
 class RowSets(Protocol):
@@ -42,11 +44,12 @@ class Task:
 
     learner: Any
     X: Any
-    codes: NDArray[np.intp]
-    n_classes: int
+    codes: NDArray[np.intp]  # the column of each row's label in `classes`
+    classes: NDArray[Any]
     fit_params: Mapping[str, Any]
     X_eval: Any = None  # where given, only the predictions at these points are kept
     folder: Path | None = None  # the checkpoint
+    block: int | None = None  # points that are predicted at a time; None for all
 
     def in_folder(self, folder: Path) -> "Task":
         """Return the task with a checkpoint."""
@@ -54,7 +57,11 @@ class Task:
 
     def finish(self, group: Group) -> Any:
         """Turn a trained group into what is kept of it, and write that to the checkpoint."""
-        kept = group if self.X_eval is None else np.asarray(group.predict_proba(self.X_eval))
+        kept: Any = group
+        if self.X_eval is not None:
+            blocks = in_blocks(self.X_eval, self.block or num_samples(self.X_eval))
+            parts = [probabilities(group, points) for _, points in blocks]
+            kept = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if self.folder is not None:
             _checkpoint.write(self.folder, tuple(group.numbers), kept)
         return kept
@@ -83,7 +90,8 @@ def resume_and_train(
     """
     left = set(numbers)
     if task.folder is not None:
-        for done, kept in _checkpoint.finished(task.folder, numbers, arrays=task.X_eval is not None):
+        shape = None if task.X_eval is None else (num_samples(task.X_eval), len(task.classes))
+        for done, kept in _checkpoint.finished(task.folder, numbers, shape=shape):
             left.difference_update(done)
             advance(len(done))
             yield done, kept
@@ -100,6 +108,7 @@ def _train_apart(
     task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     place = _workers.preferred(task.learner, task.X)
+    task = replace(task, learner=one_thread_each(task.learner))
     length = _workers.run_length(place, len(numbers), joblib.effective_n_jobs(n_jobs))
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
     arguments = ((task, [(row_sets[b], b, seed_of(b)) for b in run]) for run in runs)
@@ -126,10 +135,10 @@ def _train_together(
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     groups = task.learner.fit_bags(
         task.X,
-        task.codes,
+        task.classes[task.codes],
         _Chosen(row_sets, numbers),
         [seed_of(b) for b in numbers],
-        classes=np.arange(task.n_classes),
+        classes=task.classes,
         n_jobs=n_jobs,
         progress=None,
         **task.fit_params,
@@ -150,23 +159,34 @@ def _train_one(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Any:
         with one_thread():
             return task.finish(_fit_member(task, rows, bag, seed))
     except Exception as error:
-        raise _named(error, bag, seed) from error
+        raise named_by_bag(error, bag, seed) from error
 
 
 def _fit_member(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Member:
     """Fit one bag on its own rows, indexed: zero weights would let the learner see the others."""
-    codes = task.codes[rows]
-    present = np.flatnonzero(np.bincount(codes, minlength=task.n_classes))
-    if len(present) == 1:  # many classifiers refuse a single class; there is nothing to learn
-        only = DummyClassifier(strategy="most_frequent").fit([[0.0]], [0])
-        return Member(only, present, task.n_classes, (bag,))
-    estimator = seeded(task.learner, seed)
-    taken = take(task.X, rows)
-    size = getattr(taken, "nbytes", 0)
-    estimator.fit(taken, np.searchsorted(present, codes), **params_of_rows(task.X, task.fit_params, rows))
-    del taken
-    _workers.give_back(size)
-    return Member(estimator, present, task.n_classes, (bag,))
+    codes, n_classes = task.codes[rows], len(task.classes)
+    columns = np.flatnonzero(np.bincount(codes, minlength=n_classes))
+    if len(columns) == 1:  # many classifiers refuse a single class; there is nothing to learn
+        only = DummyClassifier(strategy="most_frequent").fit([[0.0]], task.classes[columns])
+        return Member(only, columns, n_classes, (bag,))
+
+    def fit(names: NDArray[Any]) -> Any:
+        estimator = seeded(task.learner, seed)
+        _labels.name_keys(estimator, task.classes, columns, names)
+        taken = take(task.X, rows)
+        size = getattr(taken, "nbytes", 0)
+        estimator.fit(taken, names[np.searchsorted(columns, codes)], **params_of_rows(task.X, task.fit_params, rows))
+        del taken
+        _workers.give_back(size)
+        return estimator
+
+    # Labels to evaluate on, as in eval_set, would stay the user's own.
+    may_be_coded = not any(name.rpartition("__")[2].startswith("eval_") for name in task.fit_params)
+    estimator, naming = _labels.fit_by_label(fit, task.classes, columns, may_be_coded)
+    told = getattr(estimator, "classes_", None)
+    if told is None:
+        return Member(estimator, columns, n_classes, (bag,), labels=naming.names)
+    return Member(estimator, naming.columns_of(told, bag), n_classes, (bag,))
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -181,15 +201,14 @@ def seeded(estimator: Any, seed: int) -> Any:
 
 def _with_random_state(estimator: Any) -> list[Any]:
     """Return the estimator and those of its parts that have a random state, in the order of their names."""
-    parts = [v for v in vars(estimator).values() if hasattr(v, "get_params") or isinstance(v, list | tuple | dict)]
-    if not parts:  # a plain estimator: no need to list its parameters
+    if _labels.is_plain(estimator):
         return [estimator] if hasattr(estimator, "random_state") else []
     params = estimator.get_params(deep=True)
     names = sorted(name for name in params if name == "random_state" or name.endswith("__random_state"))
     return [estimator if name == "random_state" else params[name.removesuffix("__random_state")] for name in names]
 
 
-def _named(error: Exception, bag: int, seed: int) -> Exception:
+def named_by_bag(error: Exception, bag: int, seed: int) -> Exception:
     """Return the error with the bag and its seed in front, of the same kind where that can be made."""
     message = f"bag {bag} (learner seed {seed}) failed: {error}"
     try:

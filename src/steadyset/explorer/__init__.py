@@ -3,6 +3,8 @@
 `parts/` holds its template, its style and its scripts, which are put together when the page is asked for.
 """
 
+import base64
+import hashlib
 import re
 from pathlib import Path
 
@@ -12,7 +14,7 @@ _PARTS = Path(__file__).with_name("parts")
 
 
 def html() -> str:
-    """Return the page: the template with every `@@name@@` replaced by the part of that name.
+    """Return the page: the template with every `@@name@@` replaced by the part of that name, and the page's policy.
 
     Examples
     --------
@@ -20,7 +22,8 @@ def html() -> str:
     >>> "<title>steadyset explorer</title>" in explorer.html()
     True
     """
-    return re.sub(r"@@(.+?)@@", lambda found: _part(found[1]).strip(), _part("template.html"))
+    page = re.sub(r"@@(\w+\.\w+)@@", lambda found: _part(found[1]).strip(), _part("template.html"))
+    return page.replace("@@policy@@", _policy(page))
 
 
 def write(file: Path | None = None) -> Path:
@@ -33,5 +36,20 @@ def write(file: Path | None = None) -> Path:
     return file
 
 
+def _policy(page: str) -> str:
+    """Return the Content-Security-Policy: nothing is fetched, and no script runs but those of the page, by digest."""
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
 def _part(name: str) -> str:
+    if name == "guarantees.js":
+        from steadyset.guarantees import javascript  # it loads scipy, which no help page needs
+
+        return javascript()
     return (_PARTS / name).read_text(encoding="utf-8")

@@ -1,20 +1,27 @@
 """What the theorems promise before anything is trained: the formulas, and the formulas solved for one argument."""
 
-from steadyset.guarantees._formulas import least_held
-from steadyset.guarantees._guarantee import TITLES, Guarantee
-from steadyset.guarantees._setting import hit_probability
+from steadyset.guarantees._browser import javascript
+from steadyset.guarantees._guarantee import TITLES, VACUOUS, Guarantee
+from steadyset.guarantees._promise import MOST_BAGS, OutOfReachError, Promise, grid_size, kept, short_above
 from steadyset.guarantees._solver import SMALLEST_EPSILON, NoSolutionError, solve_stability
-from steadyset.guarantees._stability import reseed_stability, row_influence, selection_stability
+from steadyset.guarantees._stability import SAME_FIT, reseed_stability, row_influence, selection_stability
 
 __all__ = [
+    "MOST_BAGS",
+    "SAME_FIT",
     "SMALLEST_EPSILON",
     "TITLES",
+    "VACUOUS",
     "Guarantee",
     "NoSolutionError",
-    "hit_probability",
-    "least_held",
+    "OutOfReachError",
+    "Promise",
+    "grid_size",
+    "javascript",
+    "kept",
     "reseed_stability",
     "row_influence",
     "selection_stability",
+    "short_above",
     "solve_stability",
 ]

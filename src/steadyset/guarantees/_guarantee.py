@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 from steadyset._base import validation
+from steadyset._base.words import counted
+from steadyset.guarantees._setting import SelectionRule, common_labels, epsilon_of_rule
 
 #: The theorems as sentences name them, after "the".
 TITLES = {
     "paper": "theorem of the paper",
     "second-moment": "second-moment theorem",
+    "exact-second-moment": "exact second-moment theorem",
+    "exponential": "exponential theorem",
     "small-bags": "small-bag theorem",
+    "two-labels": "two-label theorem",
     "another-seed": "another-seed theorem",
+    "another-seed-exponential": "exponential another-seed theorem",
     "tail-stability": "tail stability of the learner and the compatibility of the rule",
 }
 
 
-class _CompatibleRule(Protocol):
-    def compatible_epsilon(self, n_classes: int | None) -> float | None: ...
+#: From here on a bound is vacuous: "disjoint in at most 995 of 1,000 cases" tells nobody anything.
+VACUOUS = 0.995
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,8 @@ class Guarantee:
     Parameters
     ----------
     delta : float
-        The bound on the probability that two label sets are disjoint.
+        The bound on the probability that two label sets are disjoint. From 0.995 on it is vacuous. The formula of a
+        named theorem may be above 1.
     theorem : str
         The theorem that gives `delta`.
     epsilon : float
@@ -39,12 +45,18 @@ class Guarantee:
         How bags are drawn, and how the bags of two data sets that differ in a row are tied together.
     n_dropped : int, default=1
         How many training rows are dropped at once.
+    n_added : int, default=0
+        How many rows are added to the `n_samples`; where there are any, none is dropped.
     every_row : bool, default=False
         True where `delta` holds for each row, False where it holds on average over the rows.
     sigma2 : float or None, default=None
         The spread of the bags' predictions that `delta` rests on, where one was used.
     assumptions : tuple of str, default=()
         What has to be true for the promise to hold.
+    unit : {"row", "group"}, default="row"
+        What is dropped: a row, or a group of rows that belong together. Then `n_samples` and `bag_size` count groups.
+    n_common : int, default=1
+        How many labels the two sets have to share, as the rule has it; with 1 the bad event is disjoint sets.
 
     See Also
     --------
@@ -60,7 +72,7 @@ class Guarantee:
     >>> import steadyset as ss
     >>> guarantee = ss.selection_stability(n_samples=60_000, bag_size=0.5, epsilon=0.05, n_classes=10, n_bags=1000)
     >>> round(guarantee.delta, 3), guarantee.vacuous, guarantee.theorem
-    (0.366, False, 'second-moment')
+    (0.36, False, 'exact-second-moment')
     """
 
     delta: float
@@ -73,18 +85,21 @@ class Guarantee:
     resampling: str | None = None
     coupling: str | None = None
     n_dropped: int = 1
+    n_added: int = 0
     every_row: bool = False
     sigma2: float | None = None
     assumptions: tuple[str, ...] = ()
+    unit: str = "row"
+    n_common: int = 1
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound says nothing: no probability is above 1."""
-        return self.delta >= 1
+        """Whether the bound says nothing to a person: `delta` is 0.995 or more."""
+        return self.delta >= VACUOUS
 
     @classmethod
     def from_tail_stability(
-        cls, epsilon: float, delta: float, rule: _CompatibleRule, *, n_classes: int | None = None
+        cls, epsilon: float, delta: float, rule: SelectionRule, *, n_classes: int | None = None
     ) -> Guarantee:
         """Turn the tail stability of a learner into the selection stability of its label sets.
 
@@ -114,20 +129,32 @@ class Guarantee:
         delta = validation.delta(delta, vacuous=True)
         if n_classes is not None:
             n_classes = validation.label_count(n_classes)
-        compatible = rule.compatible_epsilon(n_classes)
-        if compatible is None or compatible < epsilon:
-            allowed = "no epsilon" if compatible is None else f"epsilon up to {compatible:g}"
-            raise ValueError(f"rule must be compatible with epsilon={epsilon:g}, but {rule!r} allows {allowed}.")
+        epsilon = epsilon_of_rule(rule, n_classes, epsilon)
         return cls(
             delta,
             "tail-stability",
             epsilon,
             n_classes=n_classes,
             assumptions=(f"the learner is tail stable at ({epsilon:g}, {delta:g})", f"the rule is {rule!r}"),
+            n_common=common_labels(rule),
         )
 
+    def about(self, unit: str) -> Guarantee:
+        """Return the same promise of another unit: of groups of rows, where bags were drawn over groups.
+
+        Parameters
+        ----------
+        unit : {"row", "group"}
+
+        Returns
+        -------
+        Guarantee
+        """
+        assumed = tuple(words.replace(f"{self.unit} ids", f"{unit} ids") for words in self.assumptions)
+        return replace(self, unit=unit, assumptions=assumed)
+
     def __str__(self) -> str:
-        start = f"Vacuous, since the bound {self.delta:.3g} is not below 1: " if self.vacuous else ""
+        start = f"Vacuous, since the bound {self.delta:.3g} is not below {VACUOUS:g}: " if self.vacuous else ""
         sentence = (
             f"{start}{self._event()} with probability at most {_probability(self.delta)} "
             f"at epsilon = {self.epsilon:g}, "
@@ -136,27 +163,37 @@ class Guarantee:
         return sentence[0].upper() + sentence[1:]
 
     def _event(self) -> str:
-        if self.theorem == "another-seed":
-            return "two runs on the same data with independent seeds give disjoint label sets at a point"
-        rows = f"{'any ' if self.every_row else ''}{'one' if self.n_dropped == 1 else f'{self.n_dropped:,}'}"
+        if self._reseeds:
+            sets = "disjoint label sets" if self.n_common == 1 else f"sets with {self._too_few}"
+            return f"two runs on the same data with independent seeds give {sets} at a point"
+        rows, unit = self.n_added or self.n_dropped, self.unit
+        number = f"{'any ' if self.every_row else ''}{'one' if rows == 1 else f'{rows:,}'}"
+        gives = f"gives a {'disjoint label set' if self.n_common == 1 else f'set with {self._too_few}'} at a point"
+        if self.n_added:
+            return f"adding {number} {unit}{'' if rows == 1 else 's'} to {self.n_samples:,} training {unit}s {gives}"
         of = "" if self.n_samples is None else f" of {self.n_samples:,}"
-        return f"dropping {rows}{of} training rows gives a disjoint label set at a point"
+        return f"dropping {number}{of} training {unit if rows == 1 and not of else unit + 's'} {gives}"
+
+    @property
+    def _too_few(self) -> str:
+        return f"fewer than {self.n_common} labels in common"
+
+    @property
+    def _reseeds(self) -> bool:
+        return self.theorem.startswith("another-seed")
 
     def _scope(self) -> str:
-        over = [] if self.every_row or self.theorem == "another-seed" else ["over the rows dropped"]
+        rows = "over the data" if self.n_added else f"over the {self.unit}s dropped"
+        over = [] if self.every_row or self._reseeds else [rows]
         over += [] if self.n_bags is None else ["over the draw of bags"]
         average = f"on average {' and '.join(over)}, " if over else ""
         if self.theorem == "tail-stability":
             return average
-        bags = "in the limit of infinitely many bags" if self.n_bags is None else f"with {_number(self.n_bags, 'bag')}"
-        kind = "" if self.bag_size is None else f" of {_number(self.bag_size, 'row')} ({self.resampling})"
+        bags = "in the limit of infinitely many bags" if self.n_bags is None else f"with {counted(self.n_bags, 'bag')}"
+        kind = "" if self.bag_size is None else f" of {counted(self.bag_size, self.unit)} ({self.resampling})"
         return f"{average}{bags}{kind}, "
 
 
 def _probability(delta: float) -> str:
     rounded = f"{delta:.3g}"
     return "1 (to three digits)" if delta < 1 <= float(rounded) else rounded
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,16 +1,19 @@
 """A group of bags that were trained together, and predict and are saved together."""
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset._base.saved_folders import labels_from_json
 from steadyset._base.validation import shown
 from steadyset.lanes import _layers, _persist
 from steadyset.lanes._architecture import named
+from steadyset.lanes._settings import settings_of
 from steadyset.lanes._trainer import Trained, predict_many
 
 if TYPE_CHECKING:
@@ -73,7 +76,15 @@ class LaneGroup:
         """
         net = self._prototype
         x = net._points(X)
-        return predict_many(net._architecture().network(), self._trained, x, net._affine(x), n_jobs)
+        proba = predict_many(net._architecture().network(), self._trained, x, net._affine(x), n_jobs)
+        overflown = np.isnan(proba[:, :, 0])
+        if overflown.any():
+            model, point = np.argwhere(overflown)[0]
+            raise FloatingPointError(
+                f"the network of bag {self.numbers[model]} (seed {self.seeds[model]}) must give finite logits; got "
+                f"others at row {point} of X: its weights or that row's values are too large."
+            )
+        return proba
 
     def members(self) -> list["NetClassifier"]:
         """Return each bag's network as a fitted classifier of its own.
@@ -110,18 +121,17 @@ class LaneGroup:
         -------
         group : LaneGroup
         """
-        about, tensors = _persist.read(Path(folder) / _FILE)
-        prototype = _prototype_of(about)
-        names = [name for name, _ in prototype._architecture().parameters]
-        bags = len(about["numbers"])
+        path = Path(folder) / _FILE
+        about, tensors = _persist.read(path)
         try:
-            parameters = np.concatenate([tensors[name].reshape(bags, -1) for name in names], axis=1)
-            trained = Trained(parameters, tensors["losses"], tensors.get("center"), tensors.get("deviation"))
-        except (KeyError, ValueError) as error:
-            raise ValueError(
-                f"folder must hold a group that steadyset saved; got damaged weights in {folder}."
-            ) from error
-        return cls(prototype, about["numbers"], about["seeds"], trained)
+            prototype = _prototype_of(about)
+            numbers, seeds = _whole_numbers(about["numbers"]), _whole_numbers(about["seeds"])
+            if not numbers or len(set(numbers)) != len(numbers) or len(seeds) != len(numbers):
+                raise ValueError("its bags are not numbered one by one")
+            trained = _trained_of(prototype, tensors, len(numbers))
+        except Exception as error:
+            raise _persist.damaged(path, str(error).rstrip(".").replace("\n", " ")) from error
+        return cls(prototype, numbers, seeds, trained)
 
     def _about(self) -> dict[str, Any]:
         net = self._prototype
@@ -143,18 +153,49 @@ class LaneGroup:
         }
 
 
+def _whole_numbers(values: Any) -> list[int]:
+    if not isinstance(values, list) or not all(type(value) is int and value >= 0 for value in values):
+        raise ValueError("bag numbers and seeds must be whole numbers")
+    return values
+
+
+def _trained_of(net: "NetClassifier", tensors: dict[str, NDArray[np.float32]], bags: int) -> Trained:
+    """Return the models, if there is every tensor of the network and of its training, in its shape, and no other."""
+    shapes = dict(net._architecture().parameters)
+    features = math.prod(net.input_shape_)
+    statistics: dict[str, tuple[int, ...]] = {"losses": (net.epochs,)}
+    if net.scale == "standard":
+        statistics |= {"center": (features,), "deviation": (features,)}
+    expected = {name: (bags, *shape) for name, shape in (shapes | statistics).items()}
+    if {name: tensor.shape for name, tensor in tensors.items()} != expected:
+        raise ValueError("its tensors are not those of its layers")
+    if any(tensor.dtype != np.float32 for tensor in tensors.values()):
+        raise ValueError("its tensors are not 32-bit numbers")
+    parameters = np.concatenate([tensors[name].reshape(bags, -1) for name in shapes], axis=1)
+    return Trained(parameters, tensors["losses"], tensors.get("center"), tensors.get("deviation"))
+
+
 def _prototype_of(about: dict[str, Any]) -> "NetClassifier":
     from steadyset.lanes._net import NetClassifier
 
-    def layer(name: str, fields: dict[str, Any]) -> Any:
-        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-        return getattr(_layers, name)(**fields)
-
-    layers = None if about["layers"] is None else [layer(*each) for each in about["layers"]]
+    layers = None if about["layers"] is None else [_layer_of(*each) for each in about["layers"]]
     net = NetClassifier(layers, **about["arguments"])
-    net.classes_ = np.asarray(about["classes"], dtype=about["classes_dtype"])
-    net.input_shape_ = tuple(about["input_shape"])
+    settings_of(net, is_uint8=False)
+    net.classes_ = labels_from_json({"dtype": about["classes_dtype"], "values": about["classes"]})
+    if len(set(net.classes_.tolist())) != len(net.classes_):
+        raise ValueError("its classes are not distinct")
+    net.input_shape_ = tuple(_whole_numbers(about["input_shape"]))
     net.n_features_in_ = about["n_features_in"]
-    if about["feature_names"] is not None:
-        net.feature_names_in_ = np.asarray(about["feature_names"], dtype=object)
+    names = about["feature_names"]
+    if not 1 <= len(net.input_shape_) <= 3 or net.n_features_in_ != net.input_shape_[0]:
+        raise ValueError("its points have no shape")
+    if names is not None:
+        if len(names) != net.n_features_in_ or not all(isinstance(name, str) for name in names):
+            raise ValueError("its features have other names")
+        net.feature_names_in_ = np.asarray(names, dtype=object)
     return net
+
+
+def _layer_of(name: str, fields: dict[str, Any]) -> Any:
+    kinds = {kind.__name__: kind for kind in get_args(_layers.Layer)}
+    return kinds[name](**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})

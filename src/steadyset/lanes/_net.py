@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from steadyset._base.rows import label_positions
 from steadyset._base.sklearn_doors import check_sample_weight
-from steadyset._base.validation import shown
+from steadyset._base.validation import word_seed
 from steadyset.lanes import _settings
 from steadyset.lanes._architecture import Architecture, architecture, checked_layers
 from steadyset.lanes._group import LaneGroup
@@ -132,7 +133,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : NetClassifier
         """
         if isinstance(self.random_state, int | np.integer) and not isinstance(self.random_state, bool):
-            seed = _settings.seed(self.random_state, "random_state")
+            seed = word_seed(self.random_state, "random_state")
         else:
             seed = int(check_random_state(self.random_state).randint(2**31))
         (group,) = self.fit_bags(X, y, [slice(None)], [seed], sample_weight=sample_weight)
@@ -182,7 +183,8 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = None
         if sample_weight is not None:
             weights = check_sample_weight(sample_weight, x, dtype=np.float32, ensure_non_negative=True)
-        checked = [_settings.seed(seed, f"seeds[{b}]") for b, seed in enumerate(seeds)]
+            weights = np.require(weights, requirements=["C", "A"])
+        checked = [word_seed(seed, f"seeds[{b}]") for b, seed in enumerate(seeds)]
         if len(bags) != len(checked):
             raise ValueError(f"seeds must hold one seed for each of the {len(bags)} bags; got {len(checked)}.")
         rows = [np.arange(len(x))] if len(checked) == 1 and isinstance(bags[0], slice) else bags
@@ -280,21 +282,14 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn_shapes(self, X: Any, y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Check the training data, keep their shapes, and return rows and label positions."""
         x, y = validate_data(self, X, y, dtype=[np.float32, np.uint8], order="C", allow_nd=True)
+        x = np.require(x, requirements=["C", "A"])  # slices of bytes need not be aligned
         check_classification_targets(y)
         if x.ndim > 4:
             raise ValueError(f"X must have shape (n, features), (n, H, W) or (n, C, H, W); got {x.shape}.")
         if 0 in x.shape[1:]:
             raise ValueError(f"X must have at least one feature; got shape {x.shape}.")
         self.input_shape_ = x.shape[1:]
-        self.classes_ = np.unique(y) if classes is None else np.asarray(classes)
-        order = np.argsort(self.classes_, kind="stable")
-        if self.classes_.ndim != 1 or len(np.unique(self.classes_)) != len(self.classes_):
-            raise ValueError(f"classes must be different labels in one dimension; got {shown(classes)}.")
-        place = np.searchsorted(self.classes_, y, sorter=order).clip(max=len(order) - 1)
-        labels = order[place]
-        unknown = self.classes_[labels] != y
-        if np.any(unknown):
-            raise ValueError(f"y must hold labels in classes only; got {shown(y[unknown].tolist()[0])}.")
+        labels, self.classes_ = label_positions(y, classes)
         return x, labels.astype(np.int32)
 
     def _points(self, X: Any) -> NDArray[Any]:
@@ -308,6 +303,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if images and hasattr(X, "shape"):
             check(X.shape)
         x: NDArray[Any] = validate_data(self, X, reset=False, dtype=[np.float32, np.uint8], order="C", allow_nd=images)
+        x = np.require(x, requirements=["C", "A"])
         check(x.shape)
         return x
 

@@ -94,11 +94,6 @@ def count(value: Any, name: str) -> int:
     return whole(value, name, "a whole number that is at least 1", 1, LARGEST)
 
 
-def seed(value: Any, name: str) -> int:
-    """Return a seed of 64 bits."""
-    return whole(value, name, "a whole number from 0 to 2^64 - 1", 0, 2**64 - 1)
-
-
 def below_one(value: Any, name: str) -> float:
     """Return `value` as a float from 0 to 1, 1 excluded."""
     return number(value, name, "a number that is at least 0 and below 1", lambda x: 0 <= x < 1)

@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from steadyset import _native
-from steadyset._base.validation import shown
+from steadyset._base.rows import bag_rows
 from steadyset.lanes._settings import Settings
 
 #: Models that the native code trains together, and bags of one group.
@@ -110,16 +110,6 @@ def train_groups(
             pool.shutdown(wait=True)
 
 
-def bag_rows(bag: Any, number: int, n: int) -> NDArray[np.int64]:
-    """Return the rows of one bag, checked."""
-    rows = np.asarray(bag)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
-        raise ValueError(f"bag {number} must hold at least one row number; got {shown(bag)}.")
-    if rows.min() < 0 or rows.max() >= n:
-        raise ValueError(f"bag {number} must hold row numbers from 0 to {n - 1}; got {rows.min()} to {rows.max()}.")
-    return np.ascontiguousarray(rows, dtype=np.int64)
-
-
 def _result(quartet: _Quartet, names: Sequence[int], settings: Settings) -> Trained:
     """Return the models of four bags, or say which of them diverged."""
     result = quartet.future.result()
@@ -127,8 +117,8 @@ def _result(quartet: _Quartet, names: Sequence[int], settings: Settings) -> Trai
         position, step = result["diverged"]
         bag = names[quartet.numbers[position]]
         raise FloatingPointError(
-            f"training of bag {bag} (seed {quartet.seeds[position]}) diverged, its loss is not "
-            f"finite at step {step}: a smaller learning_rate than {max(settings.rates):g} or another scale of X "
+            f"training of bag {bag} (seed {quartet.seeds[position]}) diverged, its loss, weights or logits are "
+            f"not finite at step {step}: a smaller learning_rate than {max(settings.rates):g} or another scale of X "
             "may help."
         )
     standard = result["center"].size > 0
@@ -155,7 +145,7 @@ def predict_many(
     n_jobs: int | None = None,
     rows_at_once: int = 2048,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of every model for every row: (models, rows, classes)."""
+    """Return the probabilities of every model for every row, (models, rows, classes): NaN where logits overflow."""
     models = len(trained.parameters)
     out = np.empty((models, len(x), network.n_classes))
     watch = _native.LanesWatch()

@@ -72,6 +72,8 @@ def set_report(
             if scores is None:
                 raise ValueError(f"proba must be given for rules; got none for {validation.shown(name)}.")
             made = np.asarray(made(scores))
+        elif isinstance(made, type):
+            raise TypeError(f"sets must be masks or rule objects; got {validation.shown(made)}.")
         rows.append((name, *_measured(y_true, made, scores, classes, sample_weight, standard_error)))
     return ScoreTable(tuple(_COLUMNS), tuple(rows), tuple(_COLUMNS.values()))
 

@@ -167,13 +167,16 @@ def _mean_utility(y_true: Any, sets: Any, utility: Any, classes: Any, sample_wei
     return mean(found.utilities(pair), found.weights)
 
 
-def conflict_rate(sets_old: Any, sets_new: Any, *, sample_weight: Any = None) -> Estimate:
-    """Return how often the new set shares no label with the old one.
+def conflict_rate(sets_old: Any, sets_new: Any, *, n_common: int = 1, sample_weight: Any = None) -> Estimate:
+    """Return how often the new set shares no label with the old one, or fewer than it has to.
 
     Parameters
     ----------
     sets_old, sets_new : bool arrays of shape (n_samples, n_classes)
         Label sets of the same samples before and after, with the same columns; none empty.
+    n_common : int, default=1
+        How many labels two sets must have in common not to conflict: the `n_common` of the rule that they come from,
+        which is k for the inflated top k.
     sample_weight
         As in :func:`correct_single_score`.
 
@@ -199,7 +202,8 @@ def conflict_rate(sets_old: Any, sets_new: Any, *, sample_weight: Any = None) ->
     new = set_validation.no_empty_set(set_validation.sample_sets(sets_new, "sets_new"), "sets_new")
     set_validation.same_shape(new, "sets_new", old.shape, "sets_old")
     weights = set_validation.sample_weights(sample_weight, len(old))
-    return warned(mean(np.count_nonzero(old & new, axis=1) == 0, weights), "conflict_rate")
+    least = validation.count(n_common, "n_common")
+    return warned(mean(np.count_nonzero(old & new, axis=1) < least, weights), "conflict_rate")
 
 
 def superfluous_inflation(

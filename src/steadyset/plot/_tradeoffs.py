@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base import set_validation, validation
+from steadyset.ensemble import Plan
 from steadyset.guarantees import selection_stability
 from steadyset.plot import _style
 from steadyset.selection import entry_epsilons
@@ -305,6 +306,49 @@ def bag_size_tradeoff(
     what = "cost of all bags" if n_bags is not None else "cost of one bag"
     _add_right_scale(ax, found.bag_sizes, found.cost, f"{what}, in passes over the rows", f"{what} (right)", bottom=0)
     ax.set_xlabel("rows in a bag")
+    return ax
+
+
+def plan_tradeoff(plan: Plan, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw what keeps a promise: the largest bags that do against what training them costs, a line per epsilon.
+
+    Parameters
+    ----------
+    plan : Plan
+        Made by :func:`steadyset.plan`.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure where it is None.
+
+    Returns
+    -------
+    matplotlib Axes
+        Both scales are logarithmic. Each point is a number of bags, written beside it; where the plan tried them on
+        data, their accuracy too.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> ax = ss.plot.plan_tradeoff(ss.plan(4_800, 6, delta=0.05))
+    >>> ax.get_xlabel()
+    'training cost in row-fits'
+    """
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must be a steadyset.Plan; got {validation.shown(plan)}.")
+    ax = _style.axes(ax, (6.0, 4.4))
+    for number, epsilon in enumerate(dict.fromkeys(choice.epsilon for choice in plan.choices)):
+        found = [c for c in plan.choices if c.epsilon == epsilon and c.row_fits is not None]
+        style = {**_style.line_style(number), "marker": _style.MARKERS[number % len(_style.MARKERS)]}
+        places = [(float(c.row_fits or 0), float(c.bag_size or 0)) for c in found]
+        ax.plot(*zip(*places, strict=True) if places else ([], []), label=f"epsilon {epsilon:g}", **style)
+        for c, place in zip(found, places, strict=True):
+            tried = "" if c.accuracy is None else f", accuracy {c.accuracy:.3f}"
+            ax.annotate(
+                f"{c.n_bags:,} bags{tried}", place, xytext=(5, -10), textcoords="offset points", fontsize="small"
+            )
+    _style.open_frame(ax)
+    ax.set(xscale="log", yscale="log", xlabel="training cost in row-fits", ylabel="rows in a bag")
+    ax.set_title(f"Bags that keep a promise of {plan.delta:g}, of {plan.n_samples:,} rows")
+    ax.legend(frameon=False)
     return ax
 
 

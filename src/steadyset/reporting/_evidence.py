@@ -8,26 +8,20 @@ from numpy.typing import NDArray
 
 from steadyset._base import validation
 from steadyset._base.label_sets import label_pairs
-from steadyset.audit import Certificates, StabilityAudit, audit_bags, certify
+from steadyset.audit import AuditOptions, AuditRun, CertificateOverview, Certificates, CertifyRun, StabilityAudit
 from steadyset.bags import BagPredictions
+from steadyset.ensemble import StableClassifier, size_assumption
 from steadyset.guarantees import Guarantee
 from steadyset.metrics import ScoreTable, by_pair, mean_set_size, set_report
 from steadyset.reporting import _bound, _slider
 from steadyset.reporting._inputs import Inputs
-from steadyset.selection import (
-    Argmax,
-    FixedMargin,
-    InflatedArgmax,
-    Rule,
-    rule_name,
-    rules_side_by_side,
-    stability_radius,
-)
+from steadyset.selection import FixedMargin, InflatedArgmax, Rule, rule_name, rules_side_by_side
 
 _PAIRS_PER_RULE = 1_000_000  # pairs of a point and a row up to which rules without an epsilon-path are audited too
-_PAIRS_CERTIFIED = 3_000_000
+_PAIRS_CERTIFIED = 30_000_000  # seconds for 1,000 bags
 _CERTIFIED_POINTS = (100, 1_000)  # at least, whatever the rows; at most
 _SAMPLE_SEED = 1
+_OTHER_EPSILONS = (0.25, 0.5, 2.0, 4.0)  # times the rule's own: where the certain statements are worked out too
 
 
 @dataclass(frozen=True)
@@ -50,24 +44,33 @@ class Evidence:
     limit: Guarantee | str
     certificates: Certificates | str
     certified: NDArray[np.intp]
-    lead: NDArray[np.float64]
+    certain_at: dict[float, CertificateOverview]  # what is proved at several epsilons, the rule's own among them
 
 
 #: The two rules that the slider moves, by their names on the page.
 INFLATED, MARGIN = InflatedArgmax().display_name, FixedMargin().display_name
+_OWN = "in use"  # the audit of the rule in use, where it is not the inflated argmax
 
 
 def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
-    """Audit, measure and certify."""
-    predictions, epsilon = inputs.predictions, inputs.epsilon
-    proba = predictions.mean()
-    path = audit_bags(predictions, InflatedArgmax(epsilon), random_state=0, n_jobs=n_jobs)
-    own = path if inputs.moves else audit_bags(predictions, inputs.rule, random_state=0, n_jobs=n_jobs)
+    """Audit, measure and certify, in one pass over the points."""
+    epsilon, bags, n_classes = inputs.epsilon, inputs.bags, len(inputs.classes)
+    rules = _rules(inputs)
+    runs = _audit_runs(rules, inputs, n_jobs)
+    proofs = _Proofs(inputs, alpha)
+    means, first = [], 0
+    for block in inputs.blocks():
+        means.append(block.mean())
+        for run in runs.values():
+            run.add(block)
+        proofs.add(block, first)
+        first += block.n_points
+    audits = {name: run.result() for name, run in runs.items()}
+    proba, path = np.concatenate(means), audits[INFLATED]
+    own = path if inputs.moves else audits[_OWN]
     sets = validation.rule_mask(inputs.rule, proba)
+    rules = {name: sets if rule is None else rule for name, rule in rules.items()}
     entries, last = _slider.entries(proba, epsilon), _slider.last_conflicts(path)
-    rules = _rules(inputs, sets)
-    bags, n_classes = predictions.bags, predictions.n_classes
-    certificates, certified = _certify(predictions, inputs.rule, alpha)
     return Evidence(
         inputs=inputs,
         proba=proba,
@@ -79,22 +82,45 @@ def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
         steps=_slider.steps(entries, path, last, epsilon),
         rules=rules,
         scores=_scores(rules, proba, inputs),
-        instability=_instabilities(rules, path, own, inputs, n_jobs),
+        instability={name: _instability(name, rule, audits, inputs) for name, rule in rules.items()},
         pairs=_pairs(InflatedArgmax(epsilon)(proba), inputs),
-        guarantee=_bound.guarantee(bags, inputs.rule, n_classes),
+        guarantee=_bound.guarantee(bags, inputs.rule, n_classes, _of_the_fit(inputs.made_by)),
         limit=_bound.guarantee(bags, inputs.rule, n_classes, limit=True),
-        certificates=certificates,
-        certified=certified,
-        lead=np.asarray(stability_radius(proba, Argmax())),
+        certificates=proofs.result(),
+        certified=proofs.points,
+        certain_at=proofs.at_epsilons(),
     )
 
 
-def _rules(inputs: Inputs, sets: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the rules side by side, by the names that the page gives them; the one in use has its own line."""
+def _of_the_fit(made_by: Any) -> tuple[str, ...]:
+    return size_assumption(made_by) if isinstance(made_by, StableClassifier) else ()
+
+
+def _rules(inputs: Inputs) -> dict[str, Any]:
+    """Return the rules side by side, by the names that the page gives them; the one in use has its own line.
+
+    None stands for a rule in use that is none of the others.
+    """
     rules: dict[str, Any] = {rule.display_name: rule for rule in rules_side_by_side(inputs.epsilon)}
     if not inputs.moves and inputs.rule not in rules.values():
-        rules[f"in use: {rule_name(inputs.rule)}"] = sets
+        rules[f"in use: {rule_name(inputs.rule)}"] = None
     return rules
+
+
+def _audit_runs(rules: dict[str, Any], inputs: Inputs, n_jobs: int | None) -> dict[str, AuditRun]:
+    """Return the audits to make: of the inflated argmax, of the rule in use, and of others where they are cheap.
+
+    The fixed margin's is never made: its sets hold those of the inflated argmax, so that theirs bounds it.
+    """
+    options = AuditOptions(random_state=0, n_jobs=n_jobs)
+    asked: dict[str, Any] = {INFLATED: InflatedArgmax(inputs.epsilon)}
+    if not inputs.moves:
+        asked[_OWN] = inputs.rule
+    if inputs.n_points * inputs.bags.n_samples <= _PAIRS_PER_RULE:
+        for name, rule in rules.items():
+            if rule is not None and rule.path_epsilon is None and name != MARGIN and rule != inputs.rule:
+                asked[name] = rule
+    return {name: AuditRun.of_rows(inputs.bags, rule, inputs.n_points, options) for name, rule in asked.items()}
 
 
 def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -> ScoreTable:
@@ -105,28 +131,17 @@ def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -
     return ScoreTable(("rule", "size"), rows, ("", "lower"))
 
 
-def _instabilities(
-    rules: dict[str, Any], path: StabilityAudit, own: StabilityAudit, inputs: Inputs, n_jobs: int | None
-) -> dict[str, float | None]:
-    """Return each rule's largest instability, None where it was not measured.
-
-    The fixed margin's is not: its sets hold those of the inflated argmax, so that theirs bounds it.
-    """
-    cheap = path.n_points * path.n_units <= _PAIRS_PER_RULE
-    found: dict[str, float | None] = {}
-    for name, rule in rules.items():
-        if name == INFLATED:
-            found[name] = path.max_instability
-        elif isinstance(rule, Rule) and rule.path_epsilon is not None:
-            on_path = rule.path_epsilon >= path.epsilon_floor
-            found[name] = float(path.at(rule.path_epsilon).max()) if on_path else None
-        elif not isinstance(rule, Rule) or rule == inputs.rule:
-            found[name] = own.max_instability
-        elif name == MARGIN or not cheap:
-            found[name] = None
-        else:
-            found[name] = audit_bags(inputs.predictions, rule, random_state=0, n_jobs=n_jobs).max_instability
-    return found
+def _instability(name: str, rule: Any, audits: dict[str, StabilityAudit], inputs: Inputs) -> float | None:
+    """Return a rule's largest instability, None where it was not measured."""
+    path = audits[INFLATED]
+    if name == INFLATED:
+        return path.max_instability
+    if isinstance(rule, Rule) and rule.path_epsilon is not None:
+        on_path = rule.path_epsilon >= path.epsilon_floor
+        return float(path.at(rule.path_epsilon).max()) if on_path else None
+    if not isinstance(rule, Rule) or rule == inputs.rule:
+        return audits[_OWN].max_instability
+    return audits[name].max_instability if name in audits else None
 
 
 def _pairs(sets: NDArray[np.bool_], inputs: Inputs) -> list[dict[str, Any]]:
@@ -138,19 +153,51 @@ def _pairs(sets: NDArray[np.bool_], inputs: Inputs) -> list[dict[str, Any]]:
     return [{"pair": pair, "n_sets": int(counts[pair])} for pair in pairs]
 
 
-def _certify(predictions: BagPredictions, rule: Any, alpha: float) -> tuple[Certificates | str, NDArray[np.intp]]:
-    """Return the certificates of the points, or of a sample of them where there are many; or why there are none."""
-    n = predictions.n_points
-    least, most = _CERTIFIED_POINTS
-    wanted = min(n, max(least, min(most, _PAIRS_CERTIFIED // predictions.bags.n_samples)))
-    points = np.arange(n)
-    if wanted < n:
-        points = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, wanted, replace=False))
-        predictions = predictions.at_points(points)
-    try:
-        return certify(predictions, rule, alpha), points
-    except (TypeError, ValueError) as error:
-        return f"No certificates: {error}", points
+class _Proofs:
+    """The certificates of the points, or of a sample of them where there are many; or why there are none."""
+
+    def __init__(self, inputs: Inputs, alpha: float) -> None:
+        n, (least, most) = inputs.n_points, _CERTIFIED_POINTS
+        wanted = min(n, max(least, min(most, _PAIRS_CERTIFIED // inputs.bags.n_samples)))
+        self.points = np.arange(n)
+        if wanted < n:
+            self.points = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, wanted, replace=False))
+        self._run: CertifyRun | str
+        self._others: dict[float, CertifyRun] = {}
+        try:
+            self._run = CertifyRun(inputs.bags, inputs.rule, alpha, wanted)
+            if inputs.moves and inputs.bags.coupling == "hash" and inputs.epsilon > 0:
+                top = _slider.slider_top(inputs.epsilon)
+                for epsilon in (factor * inputs.epsilon for factor in _OTHER_EPSILONS):
+                    if epsilon <= top:
+                        rule = InflatedArgmax(epsilon)
+                        self._others[epsilon] = CertifyRun(inputs.bags, rule, alpha, wanted)
+        except (TypeError, ValueError) as error:
+            self._run = f"No certificates: {error}"
+        self._own_epsilon = inputs.epsilon
+
+    def add(self, block: BagPredictions, first: int) -> None:
+        """Certify those of the points that are in the block, whose first point has this number."""
+        here = self.points[(self.points >= first) & (self.points < first + block.n_points)] - first
+        if isinstance(self._run, str) or len(here) == 0:
+            return
+        some = block if len(here) == block.n_points else block.at_points(here)
+        try:
+            for run in (self._run, *self._others.values()):
+                run.add(some)
+        except (TypeError, ValueError) as error:
+            self._run = f"No certificates: {error}"
+
+    def at_epsilons(self) -> dict[float, CertificateOverview]:
+        """Return what is proved at the rule's own epsilon and at others, the smallest first."""
+        if isinstance(self._run, str) or not self._others:
+            return {}
+        runs = {**self._others, self._own_epsilon: self._run}
+        return {epsilon: runs[epsilon].result().overview for epsilon in sorted(runs)}
+
+    def result(self) -> Certificates | str:
+        """Return the certificates, or in a sentence why there are none."""
+        return self._run if isinstance(self._run, str) else self._run.result()
 
 
 def conflict_numbers(audit: StabilityAudit, epsilon: float | None = None) -> dict[str, Any]:

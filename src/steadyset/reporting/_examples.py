@@ -19,7 +19,7 @@ def examples(found: Evidence) -> list[dict[str, Any]]:
     second = np.partition(found.entries.inflated, 1, axis=1)[:, 1]
     points = np.argsort(second, kind="stable")[:_MOST]
     points = points[second[points] < steps.top]
-    classes = inputs.predictions.classes.tolist()
+    classes = inputs.classes.tolist()
     cards = []
     for point, what in zip(points.tolist(), _shown(found, points), strict=True):
         entry, proba = found.entries.inflated[point], found.proba[point]

@@ -11,6 +11,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def number(position: int) -> str:
+    """Return the number of a row or a point: positions count from 0, a page and the commands from 1."""
+    return count(position + 1)
+
+
 def fixed(value: float, digits: int = 3) -> str:
     """Return a number with that many decimals, halves rounded up as JavaScript does; a dash for NaN."""
     if math.isnan(value):
@@ -52,8 +57,6 @@ def bound(value: float) -> str:
         return "0"
     if value < 1e-6:
         return "below 0.000001"
-    if value >= 100:
-        return count(math.floor(value + 0.5))
     text = significant(value, 3)
     return "just below 1" if value < 1 and text == "1.00" else text
 

@@ -1,6 +1,7 @@
-"""What a report is made from, checked: the bags' predictions, the rule, the labels, and rows to show."""
+"""What a report is made from, checked: a model or its predictions, the rule, the labels, and rows to show."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from steadyset._base import set_validation, validation
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import num_samples, take
-from steadyset.bags import BagPredictions
-from steadyset.ensemble import StableClassifier
+from steadyset.bags import BagPredictions, Bags
+from steadyset.ensemble import StableClassifier, rows_seen_in_training
 from steadyset.selection import InflatedArgmax, Rule, with_epsilon
 
 _SAMPLE_SEED = 0
@@ -23,14 +24,17 @@ _SAMPLE_SEED = 0
 class Inputs:
     """Checked input.
 
-    `positions` are those of the points in the caller's X, `columns` the true labels as columns, `rows` what is shown
-    of the points, `shape` that of their images.
+    `positions` are those of the points in the caller's X, `columns` the true labels as columns, `n_seen` how many of
+    the points the model was trained on (None where it does not know, or there are no labels to measure with), `rows`
+    what is shown of the points, `shape` that of their images.
     """
 
-    predictions: BagPredictions
+    bags: Bags
+    classes: NDArray[Any]
     rule: Any
     epsilon: float
     columns: NDArray[np.intp] | None
+    n_seen: int | None
     positions: NDArray[np.intp]
     n_given: int
     rows: Any
@@ -39,13 +43,27 @@ class Inputs:
     made_by: Any
 
     @property
+    def n_points(self) -> int:
+        """Number of points that are reported on."""
+        return len(self.positions)
+
+    def blocks(self) -> Iterator[BagPredictions]:
+        """Yield what the bags predict at the points, block by block; at all of them where the rule asks for it."""
+        if isinstance(self.made_by, BagPredictions):
+            yield self.made_by if self.n_points == self.n_given else self.made_by.at_points(self.positions)
+        elif isinstance(self.rule, Rule):
+            yield from self.made_by.prediction_blocks(self.rows)
+        else:
+            yield self.made_by.bag_predictions(self.rows)
+
+    @property
     def moves(self) -> bool:
         """Whether the slider moves the rule itself: it is the inflated argmax, whose epsilon the slider sets."""
         return isinstance(self.rule, Rule) and self.rule.has_epsilon and self.rule.path_epsilon is not None
 
 
 def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max_points: Any) -> Inputs:
-    """Check everything, and predict with every bag at the points, or at a sample of them."""
+    """Check everything, and draw a sample of the points where there are many."""
     most = validation.count(max_points, "max_points")
     if rule is not None and epsilon is not None:
         raise ValueError(f"epsilon and rule must not both be given; got epsilon={epsilon!r} and rule={rule!r}.")
@@ -76,23 +94,21 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         positions = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(n, most, False))
         rows = None if rows is None else take(rows, positions)
         columns = None if columns is None else columns[positions]
-    if isinstance(model, BagPredictions):
-        predictions = model if n <= most else model.at_points(positions)
-    else:
-        predictions = model.bag_predictions(rows)
     chosen = rule
     if rule is None:
         chosen = InflatedArgmax(0.05) if isinstance(model, BagPredictions) else model.rule_
         chosen = chosen if epsilon is None else with_epsilon(chosen, epsilon)
     if getattr(chosen, "epsilon", 0.0) == math.inf:
         raise ValueError(f"epsilon must be finite for a report; got {chosen!r}.")
-    if predictions.n_classes < 2:
+    if len(classes) < 2:
         raise ValueError("model must know at least 2 labels to report on; got 1.")
     return Inputs(
-        predictions,
+        model.bags if isinstance(model, BagPredictions) else model.bags_,
+        classes,
         chosen,
         _slider_start(chosen),
         columns,
+        None if columns is None or rows is None else _n_seen(model, rows, classes[columns]),
         positions,
         n,
         rows,
@@ -100,6 +116,11 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         shape,
         model,
     )
+
+
+def _n_seen(model: Any, rows: Any, labels: NDArray[Any]) -> int | None:
+    seen = rows_seen_in_training(model, rows, labels)
+    return None if seen is None else int(seen.sum())
 
 
 def _slider_start(rule: Any) -> float:

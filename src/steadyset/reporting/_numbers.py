@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyset._base.words import out_of_a_hundred
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import TITLES, Guarantee
 from steadyset.metrics import Estimate
@@ -26,11 +27,13 @@ SCORES = ("correct_single", "size", "coverage", "u65", "u80", "superfluous_infla
 
 def plain(found: Evidence, examples: list[dict[str, Any]]) -> dict[str, Any]:
     """Return everything as numbers, strings, lists and dicts."""
-    inputs, bags = found.inputs, found.inputs.predictions.bags
-    classes = [str(label) for label in inputs.predictions.classes.tolist()]
+    inputs, bags = found.inputs, found.inputs.bags
+    classes = [str(label) for label in inputs.classes.tolist()]
     return {
         "n_points": found.path.n_points,
         "n_points_given": inputs.n_given,
+        "n_points_in_training": inputs.n_seen,
+        "unit": bags.ids.unit,
         "n_samples": bags.n_samples,
         "n_bags": bags.n_bags,
         "bag_size": bags.bag_size,
@@ -74,12 +77,13 @@ def _number(value: Any) -> Any:
 def _guarantee(best: Guarantee | str, limit: Guarantee | str) -> dict[str, Any] | str:
     if isinstance(best, str) or isinstance(limit, str):
         return str(best)
-    told = ("delta", "vacuous", "theorem", "epsilon", "n_bags", "coupling", "every_row")
+    told = ("delta", "vacuous", "theorem", "epsilon", "n_bags", "coupling", "every_row", "unit")
     return {
         **{name: getattr(best, name) for name in told},
         "sentence": str(best),
         "assumptions": list(best.assumptions),
         "limit_delta": limit.delta,
+        "limit_vacuous": limit.vacuous,
     }
 
 
@@ -94,12 +98,15 @@ def _rule_line(found: Evidence, name: str, row: tuple[Any, ...]) -> dict[str, An
 
 def _rows(found: Evidence) -> list[dict[str, Any]]:
     """Return the training rows whose largest shift stands clear of Monte Carlo noise, the clearest first."""
-    audit, ids = found.path, found.inputs.predictions.bags.sample_ids
+    audit, bags = found.path, found.inputs.bags
+    ids = bags.sample_ids if bags.ids.kind == "given" else None  # digests are no names
+    labels = getattr(found.inputs.made_by, "group_labels_", None)
+    names = ids if labels is None else labels
     limits = audit.score_limit()
     return [
         {
-            "row": int(audit.left_out[unit]),
-            "id": None if ids is None else str(ids[audit.left_out[unit]]),
+            "row": int(audit.left_out[unit]) if labels is None else None,
+            "id": None if names is None else str(names[audit.left_out[unit]]),
             "score": float(audit.row_score[unit]),
             "limit": float(limits[unit]),
             "point": int(found.inputs.positions[audit.row_point[unit]]),
@@ -119,23 +126,25 @@ def _certificates(found: Evidence) -> dict[str, Any] | str:
         "median_poisoning": "poisoning",
     }
     shares = {renamed.get(name, name): value for name, value in asdict(proved.overview).items()}
-    return {"n_points": proved.n_points, "alpha": proved.alpha, **shares}
+    told = {"ids": proved.ids, "compared": proved.compared}
+    return {"n_points": proved.n_points, "alpha": proved.alpha, **told, **shares}
 
 
 def _configuration(found: Evidence) -> dict[str, str]:
-    model, bags = found.inputs.made_by, found.inputs.predictions.bags
+    model, bags = found.inputs.made_by, found.inputs.bags
     predictions_only = isinstance(model, BagPredictions)
     kind = {"subbagging": "subbagging (without replacement)", "bootstrap": "bootstrap (with replacement)"}
-    size = "of different sizes" if bags.bag_size is None else f"of {bags.bag_size:,} rows"
+    unit = bags.ids.unit
+    size = "of different sizes" if bags.bag_size is None else f"of {bags.bag_size:,} {unit}s"
     seed = bags.seed if predictions_only else model.seed_
     return {
         "Learner": "not known: the report was made from predictions" if predictions_only else _short(model.estimator_),
         "Bags": f"{bags.n_bags:,} {size}, {kind.get(bags.resampling or '', 'adopted, draw not known')}",
-        "Coupling": {"hash": "hash: a dropped row changes only the bags that held it", None: "not known"}.get(
-            bags.coupling, "any: bags with and without a row are not tied together"
+        "Coupling": {"hash": f"hash: a dropped {unit} changes only the bags that held it", None: "not known"}.get(
+            bags.coupling, f"any: bags with and without a {unit} are not tied together"
         ),
         "Seed": "not known" if seed is None else str(seed),
-        "Training rows": f"{bags.n_samples:,}",
+        f"Training {unit}s": f"{bags.n_samples:,}",
         "Points": _points_in_words(found),
         "Labels": f"{found.proba.shape[1]:,}",
         "Rule in use": rule_name(found.inputs.rule),
@@ -189,38 +198,42 @@ def live(found: Evidence, numbers: dict[str, Any]) -> dict[str, tuple[str, float
             "cert-vacuous": (_formats.percent, proved["vacuous"]),
             "cert-median": (_formats.share, proved["median"]),
         }
+        if found.certain_at:
+            shown |= {
+                "cert-from": (_formats.epsilon, numbers["epsilon"]),
+                "cert-once-none": (_formats.percent, proved["all_at_once_no_row"]),
+                "cert-once-vacuous": (_formats.percent, proved["all_at_once_vacuous"]),
+                "cert-cleared": (_formats.percent, proved["cleared_points"]),
+                "cert-rows": (_formats.percent, proved["cleared_rows"]),
+                "cert-poisoning": (_formats.count, proved["poisoning"]),
+                "cert-most": (_formats.count, proved["most_poisoning"]),
+            }
     texts: dict[str, tuple[str, float | None]] = {name: (words(value), value) for name, (words, value) in shown.items()}
     texts["margin-instability"] = f"≤ {_formats.share(audit['max_instability'])}", None
     for short, name in (("inflated", INFLATED), ("margin", MARGIN)):
         for column in SCORES:
             if column in rules[name]:
                 texts[f"{short}-{column}"] = (estimate(rules[name][column]), rules[name][column]["value"])
-    if found.inputs.moves and not isinstance(found.guarantee, str) and not isinstance(found.limit, str):
-        texts |= bound_texts(found.guarantee, found.limit)
+    if found.inputs.moves and not isinstance(numbers["guarantee"], str):
+        texts |= bound_texts(numbers["guarantee"])
     return texts
 
 
-def bound_texts(best: Guarantee, limit: Guarantee) -> dict[str, tuple[str, float | None]]:
-    """Return a guarantee in the words of the page."""
+def bound_texts(told: dict[str, Any]) -> dict[str, tuple[str, float | None]]:
+    """Return a guarantee in the words of the page: parts of a sentence, which page.js writes too."""
+    vacuous, limit = told["vacuous"], told["limit_delta"]
+    event = "the bound on the probability" if vacuous else "The probability"
+    unit = told["unit"]
+    scope = f"for every {unit}, on average" if told["every_row"] and not vacuous else f"on average over the {unit}s and"
+    shown = _formats.bound(told["delta"])
     return {
-        "bound": (bound_phrase(best.delta), best.delta),
-        "bound-theorem": (TITLES[best.theorem], None),
-        "bound-rows": (rows_phrase(best.every_row), None),
-        "bound-limit": (_formats.bound(limit.delta) + (" (vacuous)" if limit.vacuous else ""), limit.delta),
+        "bound-event": (f"{'Nothing: ' if vacuous else ''}{event} of such a contradiction at a point is", None),
+        "bound-words": ("" if vacuous else f", {out_of_a_hundred(told['delta'])}", None),
+        "bound": (f"{shown} (vacuous)" if vacuous else f"at most {shown}", told["delta"]),
+        "bound-rows": (f", {scope} over the draw of bags", None),
+        "bound-theorem": ("every theorem" if vacuous else f"the {TITLES[told['theorem']]}", None),
+        "bound-limit": (_formats.bound(limit) + (" (vacuous)" if told["limit_vacuous"] else ""), limit),
     }
-
-
-def bound_phrase(delta: float) -> str:
-    """Return a bound in words; one that is not below 1 is called vacuous."""
-    if delta >= 1:
-        return f"vacuous: the bound is {_formats.bound(delta)}, and no probability is above 1"
-    text = _formats.bound(delta)
-    return f"{text}, which says next to nothing" if text == "just below 1" else f"at most {text}"
-
-
-def rows_phrase(every_row: bool) -> str:
-    """Return over what a guarantee averages."""
-    return "for every row, on average" if every_row else "on average over the rows and"
 
 
 def estimate(cell: dict[str, Any]) -> str:

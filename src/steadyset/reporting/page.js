@@ -131,30 +131,37 @@ const steadyset = (() => {
 
   // --- guarantee and certificates ------------------------------------------------------------------------------------
   function boundAt(epsilon) {
-    const b = data.bound;
-    if (b === null || epsilon === 0) return null;
-    let best = { delta: b.square / epsilon / epsilon, theorem: b.theorem };
-    if (b.small.length) {
-      const held = Math.ceil((epsilon * b.bags) / Math.SQRT2);
-      const last = b.small[b.small.length - 1];
-      const exact = b.small.find((line) => line[0] === held);
-      const small = exact ? exact[1] : held > last[0] ? last[1] : Infinity;
-      if (small < 1 && small < best.delta) best = { delta: small, theorem: "small-bags" };
-    }
-    const limited = b.hit * (1 + 4 * Number.EPSILON) < Math.sqrt(2 / (3 / epsilon / epsilon + 0.5));
-    return { ...best, limit: limited ? 0 : b.limitSquare / epsilon / epsilon };
+    if (data.bound === null || epsilon === 0) return null;
+    const { delta, theorem } = Guarantees.selectionStability({ ...data.bound, epsilon, theorem: "best" });
+    const limit = Guarantees.selectionStability({ ...data.bound, epsilon, bags: null, theorem: "best" });
+    return { delta, theorem, limit: limit.delta };
   }
   const proved = data.certificates && {
     ...data.certificates,
-    lead: unpacked(data.certificates.lead, Float64Array),
+    points: unpacked(data.certificates.points, Uint32Array),
+    gaps: unpacked(data.certificates.gaps, Float64Array),
     spread: unpacked(data.certificates.spread, Float64Array),
     distance: unpacked(data.certificates.distance, Float64Array),
   };
-  function certifiedAt(epsilon) {
+  // Lemma 3: how far the i-th certified point may move before its set, of `size` labels, can turn disjoint.
+  function radiusAt(i, size, epsilon) {
+    const n = data.classes.length, gaps = proved.gaps.subarray(i * proved.width, (i + 1) * proved.width);
+    if (size === n) return Infinity;
+    let best = -Infinity, sum = 0;
+    for (let a = 1; a <= size; a++) {
+      sum += gaps[a - 1];
+      const lead = gaps[size] - sum / a - epsilon * Math.SQRT1_2;
+      const turn = ((epsilon * (1 - 1 / a)) / lead) ** 2 - 1;
+      const s2 = lead >= 0 ? 1 : Math.min(Math.max(turn, 1 / (n - size)), 1);
+      best = Math.max(best, (lead + epsilon * Math.sqrt(1 + s2)) / Math.sqrt(1 / a + s2));
+    }
+    return Math.max(epsilon, best * (1 - (n + 16) * 2 ** -51));
+  }
+  function certifiedAt(epsilon, sizes) {
     if (!proved) return null;
-    const n = proved.rows, bounds = new Float64Array(proved.lead.length);
+    const n = proved.rows, bounds = new Float64Array(proved.points.length);
     for (let i = 0; i < bounds.length; i++) {
-      const radius = Math.max(epsilon, epsilon / 2 + proved.lead[i]); // Lemma 3
+      const radius = radiusAt(i, sizes[proved.points[i]], epsilon);
       const room = radius * (1 - 1e-12) - proved.distance[i];
       const share = room > 0 ? (proved.influence * proved.spread[i]) / Math.max(room, 1e-300) ** 2 : Infinity; // Theorem 4
       bounds[i] = Math.min(Math.floor(Math.min(share, 1) * n * (1 + 1e-12)) / n, 1);
@@ -166,6 +173,13 @@ const steadyset = (() => {
       vacuous: bounds.filter((x) => x >= 1).length / bounds.length,
       median: bounds.length % 2 ? bounds[half] : (bounds[half - 1] + bounds[half]) / 2,
     };
+  }
+
+  // What was worked out at the largest epsilon up to this one; zeros below the smallest: nothing is certain there.
+  function certainAt(epsilon) {
+    if (!proved || !proved.certain.length) return null;
+    const below = proved.certain.filter((line) => line[0] <= epsilon * (1 + 1e-12));
+    return below.length ? below[below.length - 1] : [0, 0, 1, 0, 0, 0, 0];
   }
 
   function at(wanted) {
@@ -190,7 +204,8 @@ const steadyset = (() => {
       pairs: pairsAt(here, sizes),
       rows: data.rows.map((row) => sum(row.map(([key, number]) => (key >= here ? number : 0)))),
       bound: boundAt(epsilon),
-      certified: certifiedAt(epsilon),
+      certified: certifiedAt(epsilon, sizes),
+      certain: certainAt(epsilon),
     };
   }
 
@@ -212,17 +227,44 @@ const steadyset = (() => {
   function bounded(value) {
     if (value === 0) return "0";
     if (value < 1e-6) return "below 0.000001";
-    if (value >= 100) return count(Math.floor(value + 0.5));
     const text = value.toPrecision(3);
     return value < 1 && text === "1.00" ? "just below 1" : text;
   }
   const shortest = (epsilon) => epsilon.toFixed(6).replace(/0+$/, "").replace(/\.$/, "");
   const estimate = ([value, error]) => (Number.isNaN(value) ? DASH : `${fixed(value)} (${fixed(error)})`);
 
-  function boundPhrase(delta) {
-    const text = bounded(delta);
-    if (delta >= 1) return `vacuous: the bound is ${text}, and no probability is above 1`;
-    return text === "just below 1" ? `${text}, which says next to nothing` : `at most ${text}`;
+  // A bound as people say it, per hundred: two digits, rounded up from the shortest decimals, as in words.py.
+  function hundredths(share) {
+    const [mantissa, exponent] = share.toExponential().split("e");
+    const digits = mantissa.replace(".", ""), power = Number(exponent) + 2; // of the first digit, of the hundredfold
+    const kept = Math.max(2, power + 1); // whole numbers stay whole
+    let head = BigInt(digits.slice(0, kept).padEnd(kept, "0"));
+    if (/[1-9]/.test(digits.slice(kept))) head += 1n;
+    const places = kept - 1 - power;
+    const text = head.toString().padStart(places + 1, "0");
+    const whole = text.slice(0, text.length - places), rest = text.slice(text.length - places).replace(/0+$/, "");
+    return places === 0 ? text : rest ? `${whole}.${rest}` : whole;
+  }
+
+  // A guarantee as parts of a sentence, as in _numbers.py; null at epsilon 0, where the rule is the argmax.
+  function boundTexts(b) {
+    const vacuous = b !== null && b.delta >= data.vacuous;
+    const found = {
+      "bound-event": [`${vacuous ? "Nothing: the bound on the" : "The"} probability of such a contradiction at a point is`],
+    };
+    if (b === null) {
+      const none = "not bounded: at epsilon 0 the rule is the argmax, which no theorem covers";
+      return { ...found, "bound": [none], "bound-words": [""], "bound-rows": [""], "bound-theorem": ["no theorem"], "bound-limit": ["none"] };
+    }
+    const scope = b.theorem === "small-bags" && !vacuous ? `for every ${data.unit}, on average` : `on average over the ${data.unit}s and`;
+    return {
+      ...found,
+      "bound": [vacuous ? `${bounded(b.delta)} (vacuous)` : `at most ${bounded(b.delta)}`, b.delta],
+      "bound-words": [vacuous ? "" : `, ${hundredths(b.delta)} in 100`],
+      "bound-rows": [`, ${scope} over the draw of bags`],
+      "bound-theorem": [vacuous ? "every theorem" : `the ${data.titles[b.theorem]}`],
+      "bound-limit": [bounded(b.limit) + (b.limit >= data.vacuous ? " (vacuous)" : ""), b.limit],
+    };
   }
   function texts(now) {
     const found = {
@@ -239,19 +281,21 @@ const steadyset = (() => {
     for (const rule of ["inflated", "margin"]) {
       for (const [column, value] of Object.entries(now[rule])) found[`${rule}-${column}`] = [estimate(value), value[0]];
     }
-    if (data.bound !== null) {
-      const b = now.bound;
-      found["bound"] = b === null
-        ? ["not bounded: at epsilon 0 the rule is the argmax, which no theorem covers"]
-        : [boundPhrase(b.delta), b.delta];
-      found["bound-theorem"] = [b === null ? "none" : data.titles[b.theorem]];
-      found["bound-rows"] = [b && b.theorem === "small-bags" ? "for every row, on average" : "on average over the rows and"];
-      found["bound-limit"] = b === null ? ["none"] : [bounded(b.limit) + (b.limit >= 1 ? " (vacuous)" : ""), b.limit];
-    }
+    if (data.bound !== null) Object.assign(found, boundTexts(now.bound));
     if (now.certified) {
       found["cert-none"] = [percent(now.certified.none), now.certified.none];
       found["cert-vacuous"] = [percent(now.certified.vacuous), now.certified.vacuous];
       found["cert-median"] = [share(now.certified.median), now.certified.median];
+    }
+    if (now.certain) {
+      const [from, none, vacuous, cleared, rows, median, most] = now.certain;
+      found["cert-from"] = [shortest(from), from];
+      found["cert-once-none"] = [percent(none), none];
+      found["cert-once-vacuous"] = [percent(vacuous), vacuous];
+      found["cert-cleared"] = [percent(cleared), cleared];
+      found["cert-rows"] = [percent(rows), rows];
+      found["cert-poisoning"] = [count(median), median];
+      found["cert-most"] = [count(most), most];
     }
     return found;
   }
@@ -268,7 +312,7 @@ const steadyset = (() => {
     }
     const own = allowed(data.epsilon);
     for (const element of all("[data-moved]")) element.hidden = now.epsilon === own;
-    for (const element of all("[data-below]")) element.hidden = !(now.epsilon < own);
+    for (const element of all("[data-below]")) element.hidden = !(now.epsilon < (now.certain ? proved.certain[0][0] : own));
     for (const element of all("[data-flips]")) element.textContent = count(now.rows[Number(element.dataset.flips)]);
   }
   function setExamples(now) {
@@ -350,7 +394,7 @@ const steadyset = (() => {
       xaxis: axis({ title: { text: "instability δ" }, range: [-0.01 * farthest, 1.04 * farthest] }),
       yaxis: axis({ title: { text: "share of points above δ" }, type: "log", range: [floor, 0.1], tickformat: "~g", dtick: 1 }),
     }), CONFIG);
-    element.setAttribute("aria-label", `Survival curve of instability at epsilon ${shortest(now.epsilon)}: ${count(now.pointsInConflict)} of ${count(N)} points are ever contradicted, the worst by a share of ${share(now.maxInstability)} of the rows.`);
+    element.setAttribute("aria-label", `Survival curve of instability at epsilon ${shortest(now.epsilon)}: ${count(now.pointsInConflict)} of ${count(N)} points are ever contradicted, the worst by a share of ${share(now.maxInstability)} of the ${data.unit}s.`);
   }
   const grid = Array.from({ length: 101 }, (_, k) => allowed(steps.bottom + ((steps.top - steps.bottom) * k) / 100)).filter((x, k, xs) => !k || x > xs[k - 1]);
   const sizeCurve = grid.map((e) => sum(sizesAt("inflated", place(e))) / N);

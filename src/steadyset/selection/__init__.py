@@ -2,7 +2,9 @@
 
 from steadyset.selection._argmax import Argmax, argmax_set
 from steadyset.selection._fixed_margin import FixedMargin, fixed_margin
-from steadyset.selection._inflated_argmax import InflatedArgmax, inflated_argmax, with_epsilon
+from steadyset.selection._inflated_argmax import InflatedArgmax, chosen_rule, inflated_argmax, with_epsilon
+from steadyset.selection._inflated_ranking import InflatedRanking, inflated_ranking
+from steadyset.selection._inflated_top_k import InflatedTopK, inflated_top_k
 from steadyset.selection._kernels import KernelArguments
 from steadyset.selection._mass_threshold import MassThreshold, mass_threshold
 from steadyset.selection._menu import RULES_BY_NAME, rules_side_by_side
@@ -20,14 +22,19 @@ __all__ = [
     "Argmax",
     "FixedMargin",
     "InflatedArgmax",
+    "InflatedRanking",
+    "InflatedTopK",
     "KernelArguments",
     "MassThreshold",
     "Rule",
     "TopK",
     "argmax_set",
+    "chosen_rule",
     "entry_epsilons",
     "fixed_margin",
     "inflated_argmax",
+    "inflated_ranking",
+    "inflated_top_k",
     "mass_threshold",
     "ndc",
     "rule_name",

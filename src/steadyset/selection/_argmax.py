@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from steadyset.selection import _arrays, _kernels
+from steadyset.selection._fixed_margin import within_margin
 from steadyset.selection._kernels import RuleId
-from steadyset.selection._radius import INV_SQRT2, leading_gap
-from steadyset.selection._rule import Rule, lead
+from steadyset.selection._radius import margin_radius
+from steadyset.selection._rule import Rule
 
 
 def argmax_set(proba: Any) -> Any:
@@ -37,8 +35,8 @@ def argmax_set(proba: Any) -> Any:
            [False, False,  True]])
     """
     if _arrays.is_foreign(proba):
-        scores = _arrays.foreign_scores(proba)
-        return _arrays.shifted(scores) == 0
+        scores = _arrays.foreign_scores(proba, own_width=True)
+        return within_margin(scores, _arrays.shifted(scores), 0.0)
     return _kernels.select(proba, RuleId.ARGMAX)
 
 
@@ -58,6 +56,7 @@ class Argmax(Rule):
     """
 
     _title, _kernel_id = "argmax", RuleId.ARGMAX
+    compares_entries = True
     lone_margin = path_epsilon = 0.0  # any lead leaves a label alone; the epsilon-path starts here
 
     def __call__(self, proba: Any) -> Any:
@@ -68,11 +67,5 @@ class Argmax(Rule):
         return
 
     def stability_radius(self, proba: Any) -> Any:
-        """Return g / sqrt(2), g the gap between the two largest scores."""
-        return leading_gap(proba) * INV_SQRT2
-
-    def stays_selected(
-        self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
-    ) -> NDArray[np.bool_]:
-        """Return where all c votes for one other label cannot overtake the label."""
-        return np.asarray(lead(sums, labels) >= c)
+        """Return g / sqrt(2), g the lead over the second label; with k tied leaders g sqrt(k / (k + 1)). Exact."""
+        return margin_radius(proba, self, 0.0)

@@ -4,22 +4,30 @@ One implementation serves them all, in the array's own namespace and on its own 
 the caller has already imported it.
 """
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import array_api_compat
 import numpy as np
+from numpy.typing import NDArray
 
 from steadyset._base import validation
+from steadyset.selection import _host
 
 
 def is_foreign(proba: Any) -> bool:
-    """Return whether `proba` is an array of another library than NumPy."""
-    return (
-        type(proba) is not np.ndarray
-        and array_api_compat.is_array_api_obj(proba)
-        and not array_api_compat.is_numpy_array(proba)
-    )
+    """Return whether `proba` is an array that the native kernels cannot read: on a device, traced, of another kind."""
+    return is_of_other_library(proba) and _host.host_view(proba) is None
+
+
+def is_of_other_library(proba: Any) -> bool:
+    """Return whether `proba` is an array of another library than NumPy, wherever it lies."""
+    if type(proba) is np.ndarray:
+        return False
+    if _host.is_torch(proba):  # first: torch.compile warns of what array_api_compat would ask
+        return True
+    return bool(array_api_compat.is_array_api_obj(proba) and not array_api_compat.is_numpy_array(proba))
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,9 @@ class Scores:
     xp: Any
     w: Any
     ulp: float  # machine epsilon of w
+    digits: int  # binary ones that a number of the given array has
+    smallest: float  # the smallest number that the given array tells from 0, or w where that is narrower
+    is_jax: bool
 
     @property
     def n_labels(self) -> int:
@@ -36,18 +47,21 @@ class Scores:
 
     def counts(self) -> Any:
         """Return 1, 2, ..., n_labels in w's dtype."""
-        return self.xp.arange(1, self.n_labels + 1, dtype=self.w.dtype, device=array_api_compat.device(self.w))
+        return self.xp.arange(1, self.n_labels + 1, dtype=self.w.dtype, device=_device(self.w))
 
 
-def foreign_scores(proba: Any, *, probabilities: bool = False) -> Scores:
+# Digits and smallest exponent of the floats; integers are probabilities only as 0 and 1.
+_FORMATS = {"float64": (53, -1022), "float32": (24, -149), "float16": (11, -24), "bfloat16": (8, -133)}
+
+
+def foreign_scores(proba: Any, *, probabilities: bool = False, own_width: bool = False) -> Scores:
     """Validate an array of another library and widen it before any shift.
 
-    Under JAX tracing there are no values to look at yet, so that the checks on values are skipped.
+    With `own_width` float32 stays float32, and what is narrower is widened to it: as the device computes best. Under
+    tracing there are no values to look at yet, so that the checks on values are skipped.
     """
-    if array_api_compat.is_lazy_array(proba) and not array_api_compat.is_jax_array(proba):
-        raise TypeError(f"proba must be an array with its values in memory; got the lazy {type(proba).__name__}.")
-    xp = array_api_compat.array_namespace(proba)
-    if array_api_compat.is_torch_array(proba):
+    xp = namespace(proba)
+    if _host.is_torch(proba):
         proba = proba.detach()
     if proba.ndim == 0:
         raise ValueError(
@@ -58,6 +72,8 @@ def foreign_scores(proba: Any, *, probabilities: bool = False) -> Scores:
     if not xp.isdtype(proba.dtype, ("bool", "integral", "real floating")) and "bfloat16" not in str(proba.dtype):
         raise TypeError(f"proba must hold real, integer or bool numbers; got an array of dtype {proba.dtype}.")
     wide = _widest(xp, proba)
+    if own_width and _float_name(proba) in ("float32", "float16", "bfloat16"):
+        wide = xp.float32
     slack = validation.sum_slack(proba.dtype)
     if xp.isdtype(proba.dtype, "integral") and not probabilities:
         w = _shifted_integers(xp, proba, wide)
@@ -65,15 +81,35 @@ def foreign_scores(proba: Any, *, probabilities: bool = False) -> Scores:
         w = xp.astype(proba, wide)
     if not _is_traced(proba):
         _check_values(xp, w, probabilities, slack)
-    return Scores(xp, w, float(xp.finfo(wide).eps))
+    digits, exponent = _FORMATS.get(_float_name(proba), (53, -1022))
+    if wide == xp.float32:
+        digits, exponent = min(digits, 24), max(exponent, -126)
+    return Scores(xp, w, 2.0 ** (-23 if wide == xp.float32 else -52), digits, 2.0**exponent, _host.is_jax(proba))
+
+
+def namespace(proba: Any) -> Any:
+    """Return the functions of an array's library, by the names of the array API."""
+    if _host.is_torch(proba):
+        import array_api_compat.torch as torch_namespace
+
+        return torch_namespace
+    if array_api_compat.is_lazy_array(proba) and not _host.is_jax(proba):
+        raise TypeError(f"proba must be an array with its values in memory; got the lazy {type(proba).__name__}.")
+    return array_api_compat.array_namespace(proba)
+
+
+def _float_name(proba: Any) -> str:
+    return str(proba.dtype).rsplit(".", 1)[-1]  # "torch.float32" and "float32" alike
+
+
+def _device(array: Any) -> Any:
+    return array.device if _host.is_torch(array) else array_api_compat.device(array)
 
 
 def _widest(xp: Any, proba: Any) -> Any:
-    if array_api_compat.is_jax_array(proba):
-        import jax
-
-        return xp.float64 if jax.config.values["jax_enable_x64"] else xp.float32
-    if array_api_compat.is_torch_array(proba) and proba.device.type == "mps":
+    if _host.is_jax(proba):
+        return xp.float64 if sys.modules["jax"].config.values["jax_enable_x64"] else xp.float32
+    if _host.is_torch(proba) and proba.device.type == "mps":
         return xp.float32
     return xp.float64
 
@@ -86,32 +122,36 @@ def _shifted_integers(xp: Any, proba: Any, wide: Any) -> Any:
     gap = xp.astype(proba, xp.int64) - xp.astype(top, xp.int64)
     return xp.where(
         gap > 0,
-        xp.asarray(-(2.0**64), dtype=wide, device=array_api_compat.device(proba)),
+        xp.asarray(-(2.0**64), dtype=wide, device=_device(proba)),
         xp.astype(gap, wide),
     )
 
 
 def _is_traced(proba: Any) -> bool:
-    if not array_api_compat.is_jax_array(proba):
-        return False
-    import jax
-
-    return isinstance(proba, jax.core.Tracer)
+    if _host.is_torch(proba):
+        return _host.is_traced_by_torch(sys.modules["torch"]) or proba.device.type == "meta"
+    return _host.is_jax(proba) and isinstance(proba, sys.modules["jax"].core.Tracer)
 
 
 def _check_values(xp: Any, w: Any, probabilities: bool, slack: float) -> None:
     good = xp.all(xp.isfinite(w))
     if probabilities:
         good = good & xp.all(w >= 0) & xp.all(xp.abs(xp.sum(w, axis=-1) - 1) <= slack)
-    if bool(good):
+    try:
+        if bool(good):
+            return
+    except RuntimeError:  # under torch's vmap, where a value cannot be asked for
         return
     shape = tuple(w.shape)
-    if array_api_compat.is_torch_array(w):
-        w = w.cpu()
-    values = np.asarray(w).reshape(-1, shape[-1])
+    values = as_numpy(w).reshape(-1, shape[-1])
     failure = validation.first_bad_row(values, probabilities=probabilities, slack=slack)
     if failure is not None:
         validation.reject_row(failure[0], failure[1], shape, values[failure[1]], slack)
+
+
+def as_numpy(array: Any) -> NDArray[Any]:
+    """Return an array of any library as NumPy's, from whatever device it is on."""
+    return np.asarray(array.cpu() if _host.is_torch(array) else array)
 
 
 def shifted(scores: Scores) -> Any:
@@ -124,21 +164,50 @@ def descending(scores: Scores, values: Any) -> Any:
     return scores.xp.sort(values, axis=-1, descending=True)
 
 
-def ranks(scores: Scores) -> Any:
-    """Return each label's place in the descending order, ties to the lower index."""
-    order = scores.xp.argsort(scores.w, axis=-1, descending=True, stable=True)
-    return scores.xp.argsort(order, axis=-1, stable=True)
+def above(scores: Scores, values: Any, bound: Any) -> Any:
+    """Return values > bound, over the labels."""
+    if not _host.is_torch(values) or not sys.modules["torch"].compiler.is_compiling():
+        return values > bound
+    # The compiler of torch 2.13 stores a vector of bools one by one, six times slower than bytes.
+    torch = sys.modules["torch"]
+    return torch.where(values > bound, 1.0, 0.0).to(torch.uint8).view(torch.bool)
 
 
-def first_true(scores: Scores, condition: Any) -> Any:
-    """Return the index of the first True over the labels, keeping the axis; n_labels where there is none."""
+def kth_largest(scores: Scores, k: int) -> Any:
+    """Return the k-th largest score, keeping the axis: by the library's own top k where it has one."""
+    xp, w = scores.xp, scores.w
+    if scores.is_jax:
+        return sys.modules["jax"].lax.top_k(w, k)[0][..., -1:]
+    if hasattr(xp, "topk"):
+        return xp.topk(w, k, dim=-1)[0][..., -1:]
+    return descending(scores, w)[..., k - 1 : k]
+
+
+def first_of_ties(scores: Scores, tied: Any, n: Any) -> Any:
+    """Return the first n of the labels in `tied`: ties go to the lower index."""
+    return tied & (cumulative(scores, scores.xp.astype(tied, scores.xp.int32)) <= n)
+
+
+def cumulative(scores: Scores, values: Any) -> Any:
+    """Return running sums over the labels."""
+    if _host.is_torch(values):  # torch.compile warns of how array_api_compat gets there
+        return values.cumsum(-1, dtype=values.dtype)
+    return scores.xp.cumulative_sum(values, axis=-1)
+
+
+def count(scores: Scores, condition: Any) -> Any:
+    """Return how many labels meet a condition, as int32, keeping the axis."""
     xp = scores.xp
-    met = xp.cumulative_sum(xp.astype(condition, xp.int32), axis=-1)
-    return xp.sum(xp.astype(met == 0, xp.int32), axis=-1, keepdims=True)
+    return xp.sum(xp.astype(condition, xp.int32), axis=-1, keepdims=True, dtype=xp.int32)
 
 
-def at_index(scores: Scores, values: Any, index: Any) -> Any:
-    """Return values[index] over the labels, keeping the axis."""
+def total(scores: Scores, condition: Any, values: Any) -> Any:
+    """Return the sum of `values` over the labels that meet a condition, keeping the axis."""
     xp = scores.xp
-    here = xp.astype(scores.counts(), xp.int32) - 1 == index
-    return xp.sum(xp.where(here, values, xp.zeros_like(values)), axis=-1, keepdims=True)
+    return xp.sum(xp.where(condition, values, xp.zeros_like(values)), axis=-1, keepdims=True)
+
+
+def mass_above(scores: Scores, bound: Any) -> tuple[Any, Any]:
+    """Return how many labels are above a bound, in w's dtype, and their sum; both keep the axis."""
+    selected = scores.w > bound
+    return total(scores, selected, scores.xp.ones_like(scores.w)), total(scores, selected, scores.w)

@@ -4,14 +4,13 @@ import math
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
+from steadyset.selection._fixed_margin import in_epsilons, margin_bound, within_margin
 from steadyset.selection._kernels import RuleId
-from steadyset.selection._radius import INV_SQRT2, OUTWARD_ULPS
-from steadyset.selection._rule import EpsilonRule, lead
+from steadyset.selection._newton import inflated_bound
+from steadyset.selection._radius import inflated_radius
+from steadyset.selection._rule import EpsilonRule
 
 
 def inflated_argmax(proba: Any, epsilon: float) -> Any:
@@ -25,7 +24,7 @@ def inflated_argmax(proba: Any, epsilon: float) -> Any:
     ----------
     proba : array of shape (..., n_classes)
         Probabilities or any finite scores. NumPy reads float64, float32, float16, bfloat16 and integers; torch, JAX
-        and other array-API arrays come back as their own kind. Under JAX tracing the values cannot be checked.
+        and other array-API arrays come back as their own kind. Under tracing the values cannot be checked.
     epsilon : float
         At least 0. 0 gives all maximisers; sets grow with epsilon.
 
@@ -41,7 +40,9 @@ def inflated_argmax(proba: Any, epsilon: float) -> Any:
     Notes
     -----
     Scores are shifted by their maximum and scaled by epsilon in float64 before anything is summed, and the boundary is
-    rounded outward by 8 units in the last place, so that rounding can add a label but never remove the shared one.
+    rounded outward by 8 units in the last place, so that rounding can add a label but never remove the shared one. On
+    other devices and under tracing float32 stays float32, and the boundary is rounded outward by what the sums there
+    can be off: :doc:`/howto/serving`.
 
     Theory: :doc:`/theory/selection`.
 
@@ -54,31 +55,23 @@ def inflated_argmax(proba: Any, epsilon: float) -> Any:
     """
     epsilon = validation.epsilon(epsilon)
     if _arrays.is_foreign(proba):
-        return _inflated_argmax_xp(_arrays.foreign_scores(proba), epsilon)
+        return _inflated_argmax_xp(_arrays.foreign_scores(proba, own_width=True), epsilon)
     return _kernels.select(proba, RuleId.INFLATED_ARGMAX, epsilon)
 
 
 def _inflated_argmax_xp(scores: _arrays.Scores, epsilon: float) -> Any:
-    xp, gaps = scores.xp, _arrays.shifted(scores)
-    if epsilon == 0:
-        return gaps == 0
-    if epsilon == math.inf:
-        return gaps <= 0
-    u = gaps / epsilon
-    v = _arrays.descending(scores, xp.where(u > -1, u, -xp.ones_like(u)))  # entries at -1 have f_k >= 2 and never count
-    k = scores.counts()
-    # f_k = (sum_{l<=k} (v_l - v_k))^2 + sum_{l<=k} (v_l - v_k)^2 grows with k, from the steps between neighbours.
-    s1 = xp.cumulative_sum(v, axis=-1) - k * v
-    s2 = xp.cumulative_sum(v * v, axis=-1) - 2 * v * xp.cumulative_sum(v, axis=-1) + k * v * v
-    active = (s1 * s1 + s2 <= 1) | (k == 1)
-    n_active = xp.sum(xp.astype(active, v.dtype), axis=-1, keepdims=True)
-    mean = xp.sum(xp.where(active, v, xp.zeros_like(v)), axis=-1, keepdims=True) / n_active
-    deviation = xp.where(active, v - mean, xp.zeros_like(v))
-    variance = xp.sum(deviation * deviation, axis=-1, keepdims=True) / n_active
-    rest = (n_active + 1) * (1 / n_active - variance)
-    t = INV_SQRT2 + mean - xp.sqrt(xp.where(rest > 0, rest, xp.zeros_like(rest)))
-    t = xp.where(t > -INV_SQRT2, t, xp.full_like(t, -INV_SQRT2))
-    return (u > t - OUTWARD_ULPS * scores.ulp) | (gaps == 0)
+    gaps = _arrays.shifted(scores)
+    return inflated_xp(scores, gaps, gaps, epsilon)
+
+
+def inflated_xp(scores: _arrays.Scores, gaps: Any, rest: Any, epsilon: float) -> Any:
+    """Return which gaps to the largest score are selected; `rest` are the gaps over which the bound is taken."""
+    margin = margin_bound(scores)
+    if not scores.smallest <= epsilon < math.inf:
+        return within_margin(scores, gaps, epsilon)
+    u = in_epsilons(scores, gaps, epsilon)
+    t = inflated_bound(scores, u if rest is gaps else in_epsilons(scores, rest, epsilon))
+    return _arrays.above(scores, u, scores.xp.where(t > margin, t, scores.xp.full_like(t, margin)))
 
 
 @final
@@ -111,24 +104,17 @@ class InflatedArgmax(EpsilonRule):
         """The rule's own epsilon."""
         return float(self.epsilon)
 
-    def stays_selected(
-        self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
-    ) -> NDArray[np.bool_]:
-        """Return where the label is selected at every corner; between the two simple bounds, by trying them all."""
-        n_classes, epsilon = sums.shape[1], float(self.epsilon)
-        ahead = lead(sums, labels)
-        if n_classes == 1:
-            return np.ones(len(sums), np.bool_)
-        # The inflated argmax lies between {w_j > M - kappa_L eps} and {w_j > M - h}.
-        kappa = math.sqrt(n_classes / (n_classes - 1)) - INV_SQRT2
-        stays: NDArray[np.bool_] = ahead > c - kappa * epsilon * n_bags
-        shrunk = epsilon * (1 - 1e-9) - 1e-9  # selected there: selected at epsilon whatever the rounding
-        between = np.flatnonzero(~stays & (ahead > c - self.lone_margin * n_bags))
-        if shrunk > 0 and len(between):
-            corners = sums[between, None, :] + c * np.eye(n_classes)
-            selected = inflated_argmax(corners / n_bags, shrunk)
-            stays[between] = selected[np.arange(len(between)), :, labels[between]].all(axis=1)
-        return stays
+    def stability_radius(self, proba: Any) -> Any:
+        """Return Lemma 3's radius: max(eps, eps/2 + g/sqrt(2)) for a single label, g its lead; infinite for all."""
+        return inflated_radius(proba, self, float(self.epsilon))
+
+
+def chosen_rule(own: Any, epsilon: float | None, rule: Any) -> Any:
+    """Return the rule to apply: a model's own, at another epsilon, or another rule; both at once is an error."""
+    if epsilon is not None and rule is not None:
+        raise ValueError(f"epsilon and rule must not both be given; got epsilon={epsilon!r} and rule={rule!r}.")
+    chosen = own if rule is None else rule
+    return chosen if epsilon is None else with_epsilon(chosen, epsilon)
 
 
 def with_epsilon(rule: Any, epsilon: float) -> Any:

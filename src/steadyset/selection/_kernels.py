@@ -1,4 +1,4 @@
-"""The way to the native kernels for NumPy arrays."""
+"""The way to the native kernels, for NumPy arrays and for those of other libraries on the CPU."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base import cpu, validation
+from steadyset.selection import _host
 
 _WORTH_THREADS = 1 << 19  # entries: below it, starting threads costs more than they save
 
@@ -23,6 +24,11 @@ class RuleId(IntEnum):
     MASS_THRESHOLD = 4
     NDC = 5
     SVBOP = 6
+    INFLATED_TOP_K = 7
+
+
+_WITH_K = {RuleId.TOP_K, RuleId.INFLATED_TOP_K}
+_ON_PROBABILITIES = {RuleId.MASS_THRESHOLD, RuleId.NDC, RuleId.SVBOP}
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class KernelArguments:
     """A rule as the native kernels take it.
 
     `parameter` is its one real parameter (epsilon, tau, beta, or alpha of a utility), `discount` the beta of a utility,
-    and `k` the number of labels of the top k.
+    and `k` the number of labels of the top k, inflated or not.
     """
 
     rule: RuleId
@@ -39,35 +45,43 @@ class KernelArguments:
     k: int = 0
 
 
-def select(proba: Any, rule: RuleId, parameter: float = 0.0, discount: float = 0.0, k: Any = 0) -> NDArray[np.bool_]:
-    """Return the rule's mask for anything that NumPy reads."""
-    scores, kind = validation.numpy_scores(proba)
+def select(proba: Any, rule: RuleId, parameter: float = 0.0, discount: float = 0.0, k: Any = 0) -> Any:
+    """Return the rule's mask for anything that NumPy reads, and for arrays of torch and JAX on the CPU as their own."""
+    view = None if type(proba) is np.ndarray else _host.host_view(proba)
+    scores, kind = _readable(proba, view)
     shape = scores.shape
-    if rule == RuleId.TOP_K:
+    if rule in _WITH_K:
         k = validation.top_k(k, shape[-1])
-    sum_slack = tie_slack = 0.0
-    if rule > RuleId.TOP_K:  # rules on probabilities, whose rows are checked against the simplex
+    sum_slack = 0.0
+    if rule in _ON_PROBABILITIES:  # whose rows are checked against the simplex
         sum_slack = validation.sum_slack("bfloat16" if kind == 3 else scores.dtype)
-        tie_slack = validation.tie_slack("bfloat16" if kind == 3 else scores.dtype)
-    mask = np.empty(shape, np.bool_)
+    mask = np.empty(shape, np.bool_) if view is None else _host.empty(shape, np.bool_)
     rows, out = _as_rows(scores), _as_rows(mask)
     threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
-    failure = _native.select(rows, kind, rule, parameter, discount, k, sum_slack, tie_slack, out, threads)
+    failure = _native.select(rows, kind, rule, parameter, discount, k, sum_slack, out, threads)
     if failure is not None:
         _reject(failure, rows, kind, shape, sum_slack)
-    return mask
+    return mask if view is None else view.own_kind(mask)
 
 
-def entry_epsilons(proba: Any) -> NDArray[np.float64]:
-    """Return each label's entry epsilon for anything that NumPy reads."""
-    scores, kind = validation.numpy_scores(proba)
-    entries = np.empty(scores.shape, np.float64)
+def entry_epsilons(proba: Any, k: Any) -> Any:
+    """Return each label's entry epsilon into the inflated top k for all that `select` reads."""
+    view = None if type(proba) is np.ndarray else _host.host_view(proba)
+    scores, kind = _readable(proba, view)
+    k = validation.top_k(k, scores.shape[-1])
+    entries = np.empty(scores.shape, np.float64) if view is None else _host.empty(scores.shape, np.float64)
     rows, out = _as_rows(scores), _as_rows(entries)
     threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
-    failure = _native.entry_epsilons(rows, kind, out, threads)
+    failure = _native.entry_epsilons(rows, kind, k, out, threads)
     if failure is not None:
         _reject(failure, rows, kind, scores.shape, 0.0)
-    return entries
+    return entries if view is None else view.own_kind(entries)
+
+
+def _readable(proba: Any, view: _host.HostView | None) -> tuple[NDArray[Any], int]:
+    if view is None:
+        return validation.numpy_scores(proba)
+    return validation.numpy_scores(view.values, bfloat16_bits=view.bfloat16)
 
 
 def _as_rows(array: NDArray[Any]) -> NDArray[Any]:

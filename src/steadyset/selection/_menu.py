@@ -3,6 +3,7 @@
 from steadyset.selection._argmax import Argmax
 from steadyset.selection._fixed_margin import FixedMargin
 from steadyset.selection._inflated_argmax import InflatedArgmax
+from steadyset.selection._inflated_top_k import InflatedTopK
 from steadyset.selection._mass_threshold import MassThreshold
 from steadyset.selection._ndc import NDC
 from steadyset.selection._rule import Rule
@@ -25,4 +26,6 @@ def rules_side_by_side(epsilon: float) -> tuple[Rule, ...]:
 
 
 #: Every rule by the name of its function, as the command line knows it.
-RULES_BY_NAME = {rule.kernel.rule.name.lower(): type(rule) for rule in rules_side_by_side(0.05) if rule.kernel}
+RULES_BY_NAME = {
+    rule.kernel.rule.name.lower(): type(rule) for rule in (*rules_side_by_side(0.05), InflatedTopK()) if rule.kernel
+}

@@ -4,10 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-
 from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
+from steadyset.selection._bisection import largest_that_holds
 from steadyset.selection._kernels import RuleId
 from steadyset.selection._rule import Rule
 
@@ -16,7 +15,8 @@ def ndc(proba: Any, beta: float = 1.0) -> Any:
     """Select the labels that maximise the expected F_beta of the set.
 
     The prefix of the descending order that maximises (1 + beta^2) S_k / (k + beta^2), S_k the sum of the k largest
-    probabilities; it is the first k with S_k >= (k + beta^2) w_[k+1].
+    probabilities; it is the first k with S_k >= (k + beta^2) w_[k+1]. Where a row sums to less than 1 it may be longer:
+    the mean of the set leads the next probability by beta^2 / (k (n_classes + beta^2)), as in a row that sums to 1.
 
     Parameters
     ----------
@@ -43,11 +43,22 @@ def ndc(proba: Any, beta: float = 1.0) -> Any:
     beta = validation.beta(beta)
     if not _arrays.is_foreign(proba):
         return _kernels.select(proba, RuleId.NDC, beta)
-    scores = _arrays.foreign_scores(proba, probabilities=True)
-    xp, w = scores.xp, _arrays.descending(scores, scores.w)
-    following = xp.concat([w[..., 1:], xp.zeros_like(w[..., :1])], axis=-1)  # w_[L+1] = 0
-    enough = xp.cumulative_sum(w, axis=-1) >= (scores.counts() + beta * beta) * following
-    return scores.w >= _arrays.at_index(scores, w, _arrays.first_true(scores, enough))
+    return _ndc_xp(_arrays.foreign_scores(proba, probabilities=True), beta)
+
+
+def _ndc_xp(scores: _arrays.Scores, beta: float) -> Any:
+    xp, w, q = scores.xp, scores.w, beta * beta
+
+    def enough(following: Any) -> Any:
+        """Return whether the labels above `following` are enough, if that is the next probability."""
+        k, mass = _arrays.mass_above(scores, following)
+        if q == 0:
+            return (mass >= k * following) & (k > 0)
+        # Compatibility rests on this lead, which is rounded outward.
+        lead = mass - k * following >= q / (scores.n_labels + q) + (k + 8) * scores.ulp
+        return (mass >= (k + q) * following) & lead
+
+    return xp.astype(w > largest_that_holds(scores, enough), xp.bool)
 
 
 @final
@@ -66,7 +77,7 @@ class NDC(Rule):
     >>> rule([0.45, 0.35, 0.2])
     array([ True,  True, False])
     >>> round(rule.compatible_epsilon(2), 3)
-    0.354
+    0.471
     """
 
     beta: float = 1.0
@@ -80,17 +91,17 @@ class NDC(Rule):
         return ndc(proba, self.beta)
 
     def compatible_epsilon(self, n_classes: int | None) -> float | None:
-        """Return the smallest distance that separates two disjoint sets of this rule, on the simplex.
+        """Return the smallest distance that is proved to separate two disjoint sets of this rule, on the simplex.
 
-        The minimum over disjoint sizes a + b <= L of (b2/L) (1/(a+b2) + 1/(b+b2)) / sqrt(1/a + 1/b), b2 = beta^2.
-        None for beta = 0, where the rule is the argmax.
+        With q = beta^2 and L labels, q/(L + q) sqrt(1/floor(L/2) + 1/ceil(L/2)). None for beta = 0, where the rule is
+        the argmax.
         """
-        if n_classes is None or self.beta == 0:
+        q = float(self.beta) * float(self.beta)
+        if n_classes is None or q == 0:
             return None
-        n_labels, b2 = validation.label_count(n_classes), float(self.beta) ** 2
+        n_labels = validation.label_count(n_classes)
         if n_labels == 1:
             return math.inf
-        # For fixed a the bound rises and then falls in b, so that b = 1 or b = L - a attains it.
-        a = np.concatenate([[1.0], np.arange(1, n_labels)])
-        b = np.concatenate([[1.0], n_labels - np.arange(1, n_labels)])
-        return float(np.min(b2 / n_labels * (1 / (a + b2) + 1 / (b + b2)) / np.sqrt(1 / a + 1 / b)))
+        half = n_labels // 2
+        share = q / (n_labels + q) if q < math.inf else 1.0
+        return share * math.sqrt(1 / half + 1 / (n_labels - half)) * (1 - 2.0**-50)

@@ -4,12 +4,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from steadyset._base import validation
+from steadyset._base.inflation import INV_SQRT2, left_out_gap
 from steadyset.selection._kernels import KernelArguments, RuleId
-from steadyset.selection._radius import INV_SQRT2, constant_radius, inflated_radius
+from steadyset.selection._radius import constant_radius
 
 
 class Rule(ABC):
@@ -89,19 +87,26 @@ class Rule(ABC):
         return None
 
     @property
+    def n_common(self) -> int:
+        """How many labels two sets must have in common not to conflict: 1, for all rules but the inflated top k."""
+        return 1
+
+    @property
     def holds_inflated_argmax(self) -> bool:
         """Whether the sets always hold those of the inflated argmax at the compatible epsilon."""
         return False
 
-    def stays_selected(
-        self, sums: NDArray[np.float64], labels: NDArray[np.intp], c: float, n_bags: int
-    ) -> NDArray[np.bool_]:
-        """Return for each row whether its label is proved to stay selected at all corners (sums + c e_l) / n_bags.
+    def left_out_gap(self, n_classes: int | None) -> float | None:
+        """Return how far below the largest a label is at least that the rule leaves out, in compatible epsilons.
 
-        False where nothing is proved. The vectors at which a label is selected form a convex set, so that the corners
-        speak for every vote of the c bags.
+        None where a theorem cannot use it: then nothing but the compatible epsilon counts.
         """
-        return np.zeros(len(sums), np.bool_)
+        return left_out_gap(n_classes) if self.holds_inflated_argmax else None
+
+    @property
+    def compares_entries(self) -> bool:
+        """Whether only the order of entries counts, of which one vote moves none by more than 1."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -119,10 +124,6 @@ class EpsilonRule(Rule):
         """Return epsilon, for any number of labels and off the simplex too."""
         return float(self.epsilon)
 
-    def stability_radius(self, proba: Any) -> Any:
-        """Return max(eps, eps/2 + g/sqrt(2)), g the gap between the two largest scores."""
-        return inflated_radius(proba, float(self.epsilon))
-
     @property
     def lone_margin(self) -> float:
         """The margin by which a label leads in R_j, epsilon / sqrt(2)."""
@@ -132,12 +133,4 @@ class EpsilonRule(Rule):
 def rule_name(rule: Any) -> str:
     """Return how a result names the rule it comes from: the name of a function, else how the rule prints."""
     name = getattr(rule, "__name__", None)
-    return name if isinstance(name, str) else repr(rule)
-
-
-def lead(sums: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return by how much each row's label leads the best of the others; infinite where there is no other."""
-    at = np.arange(len(sums))
-    others = sums.copy()
-    others[at, labels] = -np.inf
-    return np.asarray(sums[at, labels] - others.max(axis=1))
+    return name if isinstance(name, str) and not isinstance(rule, type) else validation.shown(rule)

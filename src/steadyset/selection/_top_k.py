@@ -40,9 +40,15 @@ def top_k(proba: Any, k: int) -> Any:
            [ True,  True, False]])
     """
     if _arrays.is_foreign(proba):
-        scores = _arrays.foreign_scores(proba)
-        return _arrays.ranks(scores) < validation.top_k(k, scores.n_labels)
+        return _top_k_xp(_arrays.foreign_scores(proba), k)
     return _kernels.select(proba, RuleId.TOP_K, k=k)
+
+
+def _top_k_xp(scores: _arrays.Scores, k: int) -> Any:
+    k = validation.top_k(k, scores.n_labels)
+    last = _arrays.kth_largest(scores, k)
+    ahead = scores.w > last
+    return ahead | _arrays.first_of_ties(scores, scores.w == last, k - _arrays.count(scores, ahead))
 
 
 @final

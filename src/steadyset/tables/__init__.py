@@ -9,7 +9,7 @@ from steadyset.tables._columns import Column, as_text, choose_columns, to_frame
 from steadyset.tables._encoders import TableNumbers, with_encoders
 from steadyset.tables._estimators import SHORT_NAMES, make_estimator, parse_params
 from steadyset.tables._model import TableModel, current_versions, load_model, save_model
-from steadyset.tables._read import CsvFormat, read_table, some_names
+from steadyset.tables._read import CsvFormat, index_columns, read_table, some_names
 from steadyset.tables._target import Target, choose_target, require_all_known, require_column, target_labels
 from steadyset.tables._write import SetOutput, as_table, open_writer, output_format
 
@@ -28,6 +28,7 @@ __all__ = [
     "choose_columns",
     "choose_target",
     "current_versions",
+    "index_columns",
     "load_model",
     "make_estimator",
     "open_probabilities",

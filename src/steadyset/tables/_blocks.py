@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from steadyset._base import validation
 from steadyset._base.optional import require
+from steadyset.tables._csv_cells import unmarked_name, unmarked_table
 from steadyset.tables._read import (
     CsvFormat,
     check_exists,
@@ -23,6 +24,7 @@ from steadyset.tables._read import (
     csv_problem,
     file_format,
     first_line,
+    index_columns,
     reading,
     reading_parquet,
 )
@@ -35,12 +37,14 @@ BLOCK_ENTRIES = 1 << 20  # probabilities per block: few enough for a processor's
 class Probabilities:
     """A file of probabilities: its path, the label of each column, the names of columns to carry over, and the blocks.
 
-    A block is the probabilities of some rows and their carried columns, a pyarrow Table or None.
+    `index` are columns that hold the index of a pandas frame and were not asked for by name. A block is the
+    probabilities of some rows and their carried columns, a pyarrow Table or None.
     """
 
     path: str
     labels: list[str]
     kept: list[str]
+    index: list[str]
     blocks: Iterator[tuple[NDArray[Any], Any]]
 
 
@@ -48,10 +52,13 @@ class Probabilities:
 class _OpenFile:
     """A file whose header was read: its columns, their Arrow types where the file names them, and a reader.
 
+    `index` are the columns that hold the index of a pandas frame.
+
     The reader takes the columns of probabilities and those to carry over, and yields Arrow batches.
     """
 
     names: list[str]
+    index: list[str]
     types: Mapping[str, Any] | None
     read: Callable[[Sequence[str], Sequence[str]], Iterator[Any]]
 
@@ -62,6 +69,7 @@ def open_probabilities(
     """Open a .csv, .csv.gz, .tsv, .parquet or .npy file of probabilities, or ``-`` for CSV from standard input.
 
     `columns` are names or patterns of the columns of probabilities, by default all that are not carried over in `keep`.
+    The index of a pandas frame is taken only by its own name.
     The label of a column is its name, what the star of a pattern stands for, or its entry in `classes`.
     """
     check_exists(path)
@@ -71,18 +79,19 @@ def open_probabilities(
             raise ValueError("a .npy file has no names of columns: leave --columns and --keep out.")
         array = _open_array(path)
         labels = _named(classes, list(map(str, range(array.shape[1]))))
-        return Probabilities(path, labels, [], _array_blocks(array))
+        return Probabilities(path, labels, [], [], _array_blocks(array))
     if kind == "npz":
         raise ValueError(f"probabilities must be CSV, Parquet or npy; got {path!r}.")
     file = _open_parquet(path) if kind == "parquet" else _open_csv(path, csv)
     check_names(file.names, path)
     for name in keep:
         require_column(file.names, name, "keep")
-    chosen = _chosen(file.names, columns, keep)
+    chosen = _chosen(file, columns, keep)
+    index = [name for name in file.index if name not in chosen and name not in keep]
     if file.types is not None:
         _require_numbers(file.types, chosen, path)
     labels = _named(classes, [_label(name, columns) for name in chosen])
-    return Probabilities(path, labels, list(keep), _table_blocks(file.read(chosen, keep), chosen, list(keep)))
+    return Probabilities(path, labels, list(keep), index, _table_blocks(file.read(chosen, keep), chosen, list(keep)))
 
 
 def check_block(proba: NDArray[Any], done: int, normalize: bool) -> NDArray[Any]:
@@ -120,10 +129,11 @@ def _named(classes: Sequence[str], default: list[str]) -> list[str]:
     return list(classes)
 
 
-def _chosen(names: Sequence[str], patterns: Sequence[str], keep: Sequence[str]) -> list[str]:
-    chosen = {name for name in names if name not in keep and not patterns}
+def _chosen(file: _OpenFile, patterns: Sequence[str], keep: Sequence[str]) -> list[str]:
+    names, usual = file.names, [name for name in file.names if name not in file.index]
+    chosen = {name for name in usual if name not in keep and not patterns}
     for pattern in patterns:
-        found = {name for name in names if name == pattern or fnmatch.fnmatchcase(name, pattern)}
+        found = {name for name in usual if fnmatch.fnmatchcase(name, pattern)} | ({pattern} & set(names))
         if not found:
             require_column(names, pattern, "columns")
         chosen |= found
@@ -176,7 +186,7 @@ def _open_parquet(path: str) -> _OpenFile:
         with reading_parquet(path):
             yield from file.iter_batches(max(1, BLOCK_ENTRIES // len(chosen)), columns=[*chosen, *keep])
 
-    return _OpenFile(schema.names, dict(zip(schema.names, schema.types, strict=True)), read)
+    return _OpenFile(schema.names, index_columns(schema), dict(zip(schema.names, schema.types, strict=True)), read)
 
 
 def _open_csv(path: str, csv: CsvFormat) -> _OpenFile:
@@ -193,24 +203,28 @@ def _open_csv(path: str, csv: CsvFormat) -> _OpenFile:
     check_not_empty(first, path)
     try:
         text = first.decode(csv.encoding).lstrip("\ufeff")
-        names = reader.read_csv(arrow.BufferReader(text.encode()), parse_options=options).column_names
+        schema = reader.read_csv(arrow.BufferReader(text.encode()), parse_options=options).schema
     except (UnicodeError, arrow.ArrowInvalid) as error:
         raise ValueError(csv_problem(error, path, first, separator, csv.encoding)) from None
-    check_separator(names, path, csv)
+    check_separator(schema.names, path, csv)
+    names = [unmarked_name(name) for name in schema.names]
 
     def read(chosen: Sequence[str], keep: Sequence[str]) -> Iterator[Any]:
-        types = {name: arrow.float64() for name in chosen} | {name: arrow.string() for name in keep}
+        written = dict(zip(names, schema.names, strict=True))
+        types = {written[name]: arrow.float64() for name in chosen} | {written[name]: arrow.string() for name in keep}
         try:
-            yield from reader.open_csv(
+            batches = reader.open_csv(
                 arrow.PythonFile(_Rejoined(first + rest, stream), mode="r"),
                 read_options=reader.ReadOptions(encoding=csv.encoding, use_threads=False, block_size=1 << 22),
                 parse_options=options,
                 convert_options=convert_options(csv, types, include=list(types)),
             )
+            for batch in batches:
+                yield from unmarked_table(arrow.Table.from_batches([batch])).to_batches()
         except (arrow.ArrowException, UnicodeError, OSError) as error:
             raise ValueError(_csv_words(error, path, first, separator, csv.encoding)) from None
 
-    return _OpenFile(names, None, read)
+    return _OpenFile(names, index_columns(schema), None, read)
 
 
 def _csv_words(error: Exception, path: str, head: bytes, separator: str, encoding: str) -> str:

@@ -24,6 +24,7 @@ SHORT_NAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "naive-bayes": ("sklearn.naive_bayes.GaussianNB", {}),
     "mlp": ("sklearn.neural_network.MLPClassifier", {}),
     "net": ("steadyset.lanes.NetClassifier", {}),
+    "neighbors": ("steadyset.neighbors.StableNeighborsClassifier", {}),
     "lightgbm": ("lightgbm.LGBMClassifier", {"verbose": -1, "n_jobs": 1}),
     "xgboost": ("xgboost.XGBClassifier", {"n_jobs": 1}),
 }

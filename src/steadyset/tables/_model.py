@@ -1,11 +1,14 @@
 """Model files: a fitted ensemble and the table it was made from, opened without executing anything."""
 
-import os
+import io
 import platform
 import shlex
+import warnings
 import zipfile
+import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -13,33 +16,18 @@ import numpy as np
 import scipy
 import sklearn
 
-from steadyset import TRUSTED_TYPES, StableClassifier, __version__
+from steadyset import StableClassifier, StableNeighborsClassifier, __version__
 from steadyset._base import whole_files
 from steadyset._base.optional import require
 from steadyset._base.validation import shown
-from steadyset.tables import _trees
+from steadyset.bags import check_bags
+from steadyset.tables import _model_files
 from steadyset.tables._columns import Column, to_frame
 from steadyset.tables._read import check_exists, first_line, reading, some_names
 from steadyset.tables._target import Target
 
 _FORMAT = "steadyset table model"
-_VERSION = 1
-
-#: Plain data of this package and of scikit-learn that a model may hold: none of it runs anything when it is read.
-TRUSTED = [
-    *TRUSTED_TYPES,
-    "functools.partial",  # HistGradientBoostingClassifier holds one of check_array; others' functions are not trusted
-    "numpy.dtype",
-    "sklearn.compose._column_transformer._RemainderColsList",  # scikit-learn 1.6: a list of column numbers
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
-    "sklearn.utils.validation.check_array",
-    "steadyset.lanes._group.LaneGroup",
-    "steadyset.lanes._net.NetClassifier",
-    "steadyset.lanes._trainer.Trained",
-    "steadyset.tables._encoders.TableNumbers",
-]
+_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -48,7 +36,7 @@ class TableModel:
 
     Parameters
     ----------
-    classifier : StableClassifier
+    classifier : StableClassifier or StableNeighborsClassifier
         Fitted on a frame of `columns`.
     columns : tuple of Column
         The features.
@@ -62,7 +50,7 @@ class TableModel:
         What else is worth knowing: how the table was read, the out-of-bag score.
     """
 
-    classifier: StableClassifier
+    classifier: StableClassifier | StableNeighborsClassifier
     columns: tuple[Column, ...]
     target: Target
     id_column: str | None = None
@@ -112,11 +100,12 @@ def save_model(model: TableModel, path: str, *, joblib_format: bool = False) -> 
     }
     if joblib_format:
         with whole_files.replacing(path) as temporary:
-            joblib.dump(content, temporary, compress=3)
+            joblib.dump(content, temporary, compress=("zlib", 3))
         return []
     skops = require("skops.io", "persist")
     try:
-        data = skops.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+        data = _model_files.packed(skops.dumps(content, compression=zipfile.ZIP_DEFLATED, compresslevel=1))
+        asking = _model_files.asking_types(_model_files.Archive(data))
     except Exception as error:  # skops meets whatever a learner holds
         raise ValueError(
             f"the model could not be written as a skops file: {first_line(error)}; --format joblib can write it, "
@@ -124,73 +113,121 @@ def save_model(model: TableModel, path: str, *, joblib_format: bool = False) -> 
         ) from None
     with whole_files.replacing(path) as temporary:
         temporary.write_bytes(data)
-    return sorted(set(skops.get_untrusted_types(data=data)) - set(TRUSTED))
+    return asking
 
 
 def load_model(path: str, *, trust: Collection[str] = (), trust_joblib: bool = False) -> TableModel:
     """Open a model file without executing anything in it.
 
-    `trust` names types to trust besides those of steadyset and scikit-learn. With `trust_joblib` a joblib file may be
-    read too, which may run any code.
+    Values that compiled code would follow without looking, such as the children of a tree, are checked before anything
+    is made. `trust` names types to trust besides those that are checked. With `trust_joblib` a joblib file may be read
+    too, which may run any code.
     """
     check_exists(path)
-    content = _read_joblib(path) if trust_joblib and not zipfile.is_zipfile(path) else _read_skops(path, trust)
+    whole_files.remove_leftovers(Path(path).parent)
+    data = _content(path)
+    is_zip = zipfile.is_zipfile(io.BytesIO(data))
     try:
-        return _checked(content)
-    except ValueError as error:
+        content = _read_joblib(path, data) if trust_joblib and not is_zip else _read_skops(path, data, is_zip, trust)
+        model = _model_of(content)
+        _try(model)
+        return model
+    except _NotAModelError as error:
         raise ValueError(f"{path!r} is not a model file of `steadyset fit`: {error}.") from None
+
+
+def _try(model: TableModel) -> None:
+    """Refuse a model that lacks what it predicts with: one row is enough to see it."""
+    pandas = require("pandas", "data")
+    row = {column.name: _some_value(column) for column in model.columns}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.classifier.predict_set(pandas.DataFrame(row))
+    except (ValueError, ArithmeticError):  # it says itself what is wrong with this row
+        return
     except Exception:
-        raise ValueError(f"{path!r} is not a model file of `steadyset fit`: its parts do not fit together.") from None
+        raise _NotAModelError("its parts do not fit together") from None
 
 
-def _read_joblib(path: str) -> Any:
+def _some_value(column: Column) -> Any:
+    pandas = require("pandas", "data")
+    if column.kind == "category":
+        return pandas.Categorical(column.categories[:1], categories=list(dict.fromkeys(column.categories)))
+    return pandas.to_datetime(["2000-01-01"]) if column.kind == "date" else [0.0]
+
+
+class _NotAModelError(Exception):
+    """Whatever the file holds, it is no model of a table."""
+
+
+def _content(path: str) -> bytes:
+    """Return the bytes of a model file, read once: what is checked is what is used."""
+    with reading(path, "a model file"), whole_files.open_regular(Path(path)) as file:
+        return file.read()
+
+
+def _read_joblib(path: str, data: bytes) -> Any:
     with reading(path, "joblib"):
-        return joblib.load(path)
+        # Unpacked whole before a byte of it is interpreted: that checks the sum at the end.
+        plain = zlib.decompress(data) if data[:1] == b"x" else data
+        content = joblib.load(io.BytesIO(plain))
+    _check_format(content)
+    return content
 
 
-def _read_skops(path: str, trust: Collection[str]) -> Any:
-    if not zipfile.is_zipfile(path):
+def _read_skops(path: str, data: bytes, is_zip: bool, trust: Collection[str]) -> Any:
+    if not is_zip:
         raise ValueError(
             f"{path!r} is not a skops model file, or a damaged one; nothing in it was run. If it is joblib and you "
             "trust who made it, add --trust-joblib."
         )
-    skops = require("skops.io", "persist")
+    require("skops.io", "persist")
     try:
-        _check_size(path)
-        untrusted = sorted(set(skops.get_untrusted_types(file=path)) - set(TRUSTED) - set(trust))
-        if not untrusted:
-            return skops.load(path, trusted=[*TRUSTED, *trust])
+        return _model_files.load(_model_files.Archive(data), trust, _check_format)
+    except _model_files.AskingError as error:
+        options = " ".join(f"--trust {shlex.quote(name)}" for name in error.names)
+        raise ValueError(
+            f"{path!r} holds what steadyset does not trust by itself: {', '.join(error.names)}; nothing was loaded. "
+            f"If you trust who made the file, add {options}."
+        ) from None
+    except _NotAModelError:
+        raise
     except Exception as error:  # a damaged or hostile file can make the reader fail anywhere
-        raise ValueError(f"{path!r} could not be read as a skops file: {shown(first_line(error))}.") from None
-    options = " ".join(f"--trust {shlex.quote(name)}" for name in untrusted)
-    raise ValueError(
-        f"{path!r} holds what steadyset does not trust by itself: {', '.join(untrusted)}; nothing was loaded. "
-        f"If you trust who made the file, add {options}."
-    )
+        raise ValueError(f"{path!r} could not be read as a skops file ({shown(first_line(error))}).") from None
 
 
-def _check_size(path: str) -> None:
-    """Refuse an archive that would unpack to more than the memory of this machine."""
-    with zipfile.ZipFile(path) as archive:
-        unpacked = sum(entry.file_size for entry in archive.infolist())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if unpacked > memory:
-        raise ValueError(f"it would unpack to {unpacked / 2**30:,.1f} GiB, more than the memory of this machine")
-
-
-def _checked(content: Any) -> TableModel:
+def _check_format(content: Any) -> None:
+    """Refuse what is no model of a table, or one of another version."""
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise ValueError("it holds something else")
-    if content["format_version"] != _VERSION:
-        raise ValueError(f"it has version {content['format_version']!r} where this steadyset reads {_VERSION}")
-    classifier = content["classifier"]
-    if not isinstance(classifier, StableClassifier) or not hasattr(classifier, "groups_"):
-        raise ValueError("it holds no fitted StableClassifier")
-    _trees.check(classifier)
-    columns = tuple(
-        Column(str(entry["name"]), str(entry["kind"]), tuple(map(str, entry["categories"])))
-        for entry in content["columns"]
-    )
-    target = Target(str(content["target"]["name"]), str(content["target"]["kind"]))
-    id_column = None if content["id_column"] is None else str(content["id_column"])
-    return TableModel(classifier, columns, target, id_column, content["versions"], content["facts"])
+        raise _NotAModelError("it holds something else")
+    version = content.get("format_version")
+    if version != _VERSION:
+        raise _NotAModelError(f"it has version {version!r} where this steadyset reads {_VERSION}")
+
+
+def _check_bags(classifier: StableClassifier) -> None:
+    try:
+        check_bags(classifier.bags_)
+    except ValueError as error:
+        raise _NotAModelError(str(error)) from None
+
+
+def _model_of(content: Any) -> TableModel:
+    try:
+        classifier = content["classifier"]
+        if isinstance(classifier, StableClassifier) and hasattr(classifier, "groups_"):
+            _check_bags(classifier)
+        elif not isinstance(classifier, StableNeighborsClassifier) or not hasattr(classifier, "codes_"):
+            raise _NotAModelError("it holds no fitted StableClassifier or StableNeighborsClassifier")
+        columns = tuple(
+            Column(str(entry["name"]), str(entry["kind"]), tuple(map(str, entry["categories"])))
+            for entry in content["columns"]
+        )
+        target = Target(str(content["target"]["name"]), str(content["target"]["kind"]))
+        id_column = None if content["id_column"] is None else str(content["id_column"])
+        return TableModel(classifier, columns, target, id_column, dict(content["versions"]), dict(content["facts"]))
+    except _NotAModelError:
+        raise
+    except Exception:
+        raise _NotAModelError("its parts do not fit together") from None

@@ -14,12 +14,14 @@ import numpy as np
 
 from steadyset._base.optional import require
 from steadyset._base.validation import shown
+from steadyset.tables._csv_cells import marked_name, unmarked_table
 
 #: Names of the features of an npz file, by number.
 ARRAY_COLUMN = "x{}"
 
 ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
 ENDINGS |= {".npz": "npz", ".npy": "npy"}
+_NAMELESS = re.compile(r"(Unnamed: \d+(\.\d+)*|__index_level_\d+__)?")
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 
@@ -106,6 +108,20 @@ def check_names(names: Sequence[str], path: str) -> None:
         raise ValueError(f"the columns of {path!r} must have distinct names; got {shown(twice[0])} more than once.")
 
 
+def index_columns(schema: Any) -> list[str]:
+    """Return the columns of an Arrow schema that hold the index of a pandas frame: names of rows, not features.
+
+    The metadata of a Parquet file name them. In CSV such a column has no name, which pandas reads as "Unnamed: 0".
+    Where another library wrote the file again, the metadata are gone, and pandas' own "__index_level_0__" is left.
+    """
+    try:
+        told = schema.pandas_metadata["index_columns"]
+        named = [name for name in told if isinstance(name, str)]  # a range of numbers is no column, but a dict
+    except (TypeError, LookupError, ValueError):  # no metadata, or none of pandas' making
+        named = []
+    return [name for name in schema.names if name in named or _NAMELESS.fullmatch(name)]
+
+
 def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
     arrow, reader = require("pyarrow", "data"), require("pyarrow.csv", "data")
     source = sys.stdin.buffer.read() if path == "-" else path
@@ -119,10 +135,11 @@ def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
             _stream(source),
             read_options=reader.ReadOptions(encoding=encoding, use_threads=threads),
             parse_options=reader.ParseOptions(delimiter=separator, newlines_in_values=True),
-            convert_options=convert_options(csv, dict.fromkeys(columns, strings)),
+            convert_options=convert_options(csv, dict.fromkeys([*columns, *map(marked_name, columns)], strings)),
         )
-        table.column_names  # noqa: B018 - names are decoded only now
-        return table
+        if any(arrow.types.is_binary(field.type) for field in table.schema):  # texts that are none in this encoding
+            raise UnicodeError
+        return unmarked_table(table)
 
     try:
         return read(True, text)

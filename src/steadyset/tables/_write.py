@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from steadyset._base import whole_files
 from steadyset._base.optional import require
+from steadyset.tables._csv_cells import marked_table
 from steadyset.tables._read import ENDINGS
 
 
@@ -185,10 +186,11 @@ def _distinct(packed: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[Any
 
 
 def as_table(columns: dict[str, Any], path: str) -> Any:
-    """Return the columns as a table that the output's format can hold; CSV has no dictionaries."""
+    """Return the columns as a table that the output's format can hold: CSV has no dictionaries and no formulas."""
     arrow = require("pyarrow", "data")
     table = arrow.table(columns)
     if output_format(path) != "csv":
         return table
     is_dictionary = arrow.types.is_dictionary
-    return table.cast(arrow.schema([f.with_type(arrow.string()) if is_dictionary(f.type) else f for f in table.schema]))
+    plain = arrow.schema([f.with_type(arrow.string()) if is_dictionary(f.type) else f for f in table.schema])
+    return marked_table(table.cast(plain))

@@ -1,4 +1,4 @@
-"""The 600 exact cases of selection, and how to find those that an implementation gets wrong."""
+"""The 600 exact cases of selection, the 300 of the inflated top k, and which of them an implementation gets wrong."""
 
 import json
 from pathlib import Path
@@ -7,24 +7,30 @@ import steadyset as ss
 
 GOLDEN = Path(__file__).parents[2] / "data" / "selection_golden.json"
 CASES = json.loads(GOLDEN.read_text())
+TOP_K_CASES = json.loads(GOLDEN.with_name("top_k_golden.json").read_text())
 
 
-def wrong_cases(make, unmake) -> list:
+def wrong_cases(make, unmake, cases=CASES, call=lambda rule, w: rule(w)) -> list:
     wrong = []
-    for number, case in enumerate(CASES):
+    for number, case in enumerate(cases):
         w = make(case["w"])
-        got = {
-            "inflated_argmax": ss.inflated_argmax(w, case["epsilon"]),
-            "fixed_margin": ss.fixed_margin(w, case["epsilon"]),
-            "argmax_set": ss.argmax_set(w),
-            "top_k": ss.top_k(w, case["k"]),
+        rules = {
+            "inflated_argmax": ss.InflatedArgmax(case["epsilon"]),
+            "fixed_margin": ss.FixedMargin(case["epsilon"]),
+            "argmax_set": ss.Argmax(),
+            "top_k": ss.TopK(case["k"]),
         }
         if "tau" in case:
-            got["mass_threshold"] = ss.mass_threshold(w, case["tau"])
-            got["ndc"] = ss.ndc(w)
-            got["svbop_u65"] = ss.svbop(w, "u65")
-            got["svbop_u80"] = ss.svbop(w, "u80")
+            rules["mass_threshold"] = ss.MassThreshold(case["tau"])
+            rules["ndc"] = ss.NDC()
+            rules["svbop_u65"] = ss.SVBOP("u65")
+            rules["svbop_u80"] = ss.SVBOP("u80")
+        got = {name: call(rule, w) for name, rule in rules.items()}
         wrong += [
             (number, rule) for rule, mask in got.items() if unmake(mask).tolist() != [bool(v) for v in case[rule]]
         ]
+    for number, case in enumerate(TOP_K_CASES[:: len(CASES) // len(cases)]):
+        mask = call(ss.InflatedTopK(case["k"], case["epsilon"]), make(case["w"]))
+        if unmake(mask).tolist() != [bool(v) for v in case["inflated_top_k"]]:
+            wrong.append((number, "inflated_top_k"))
     return wrong

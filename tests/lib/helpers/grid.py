@@ -10,11 +10,22 @@ RULES_ON_SCORES = [
     ss.Argmax(),
     *(r(e) for r in (ss.InflatedArgmax, ss.FixedMargin) for e in (0.0, *EPSILONS)),
     ss.TopK(1),
+    *(ss.InflatedTopK(1, e) for e in (0.0, 0.05, 5.0)),
 ]
 RULES_ON_PROBABILITIES = [
     *(ss.MassThreshold(t) for t in (0.3, 0.5, 0.8, 0.95, 1.0)),
     *(ss.NDC(b) for b in (0.0, 0.5, 1.0, 2.0)),
     *(ss.SVBOP(u) for u in ("u65", "u80", (1.0, 0.0), (1.0, -0.5), (3.0, 2.5))),
+]
+ONE_OF_EACH_RULE = [
+    ss.Argmax(),
+    ss.InflatedArgmax(0.2),
+    ss.FixedMargin(0.2),
+    ss.TopK(2),
+    ss.MassThreshold(0.7),
+    ss.NDC(1.0),
+    ss.SVBOP("u65"),
+    ss.SVBOP("u80"),
 ]
 
 

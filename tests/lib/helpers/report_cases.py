@@ -13,7 +13,9 @@ def predictions(
     centre = rng.dirichlet(np.full(n_classes, 0.6), n_points)
     centre[: n_points // 2] = 0.5 * centre[: n_points // 2] + 0.5 / n_classes
     proba = np.stack([[rng.dirichlet(12 * p + 0.05) for p in centre] for _ in range(n_bags)])
-    bags = ss.draw_bags(n_samples, n_bags, bag_size, resampling, seed=seed)
+    bags = ss.draw_bags(
+        n_samples, n_bags, bag_size, resampling, seed=seed, sample_ids=more.get("sample_ids", range(n_samples))
+    )
     classes = more.get("classes", [f"label {j}" for j in range(n_classes)])
     truth = [classes[int(rng.choice(n_classes, p=p / p.sum()))] for p in centre]
     return ss.BagPredictions(proba, bags, classes), truth

@@ -170,8 +170,9 @@
       }),
     );
     const radius = Selection.RULES.find((rule) => rule.id === state.rule).radius(w, state);
+    const near = radius === Infinity ? "" : ` less than ${shown(radius)} away`;
     $("radius-note").textContent =
-      `Any probability vector less than ${shown(radius)} away has a set that shares a label with this one` +
+      `Any probability vector${near} has a set that shares a label with this one` +
       `${state.rule === "argmax" ? ": next to a line that is almost nothing." : "."}`;
     const call = { inflated: `ss.inflated_argmax([${w.join(", ")}], epsilon=${state.epsilon})`, margin: `ss.fixed_margin([${w.join(", ")}], epsilon=${state.epsilon})`, argmax: `ss.argmax_set([${w.join(", ")}])` };
     $("triangle-code").textContent = `>>> ${call[state.rule]}\narray([${mask.map((b) => (b ? "True" : "False")).join(", ")}])`;
@@ -388,6 +389,8 @@
     return value;
   }
 
+  $("calculator").addEventListener("submit", (event) => event.preventDefault());
+
   function calculatorSetting() {
     return {
       n: typed("g-n"), epsilon: typed("g-eps"), size: typed("g-m"), isShare: /[.e]/i.test($("g-m").value), labels: optional("g-labels"), bags: optional("g-bags"),
@@ -416,14 +419,14 @@
     $("g-delta").textContent = general(found.delta, 3);
     $("g-vacuous").hidden = !found.vacuous;
     $("g-plain").textContent = found.vacuous
-      ? `Vacuous: no probability is above 1, so ${Guarantees.TITLES[found.theorem]} promises nothing here. More bags, more rows, smaller bags or a larger ε help.`
+      ? `Vacuous: the bound is not below ${Guarantees.VACUOUS}, so ${Guarantees.TITLES[found.theorem]} promises nothing here. More bags, more rows, smaller bags or a larger ε help.`
       : `Dropping ${found.everyRow ? "any one row" : "a row"} gives a disjoint label set ${percent(found.delta)}, by ${Guarantees.TITLES[found.theorem]}` +
         `${found.everyRow ? ", for every row." : ", on average over the rows."}`;
     $("g-all").replaceChildren(
       ...Object.entries(all).map(([theorem, delta]) =>
         node("tr", { class: theorem === found.theorem ? "used" : "" },
           node("td", {}, Guarantees.TITLES[theorem]),
-          node("td", {}, delta === null ? "does not apply" : delta >= 1 ? `${general(delta, 3)}, vacuous` : general(delta, 3)))),
+          node("td", {}, delta === null ? "does not apply" : delta >= Guarantees.VACUOUS ? `${general(delta, 3)}, vacuous` : general(delta, 3)))),
     );
     $("g-sentence").textContent = found.sentence;
     const word = (name, id) => ($(id).value ? `, ${name}="${$(id).value}"` : "");

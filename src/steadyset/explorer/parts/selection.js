@@ -218,24 +218,54 @@ const Selection = (() => {
     return markPrefix(w, descending(w)[k - 1], k, true);
   }
 
-  // The smallest prefix that reaches tau, with the ties of its last entry.
+  // A probability in whole multiples of 2^-100; smaller bits are dropped, or counted up.
+  const parts = (x, up) => BigInt((up ? Math.ceil : Math.floor)(x * 2 ** 100));
+  const sumOfParts = (w, up) => w.reduce((sum, x) => sum + parts(x, up), 0n);
+
+  // Whether the k largest hold tau and the others at most 1 - tau, without rounding.
+  function massIsReached(v, k, tau) {
+    const least = parts(tau, true);
+    return sumOfParts(v.slice(0, k), false) >= least && sumOfParts(v.slice(k), true) <= parts(1, false) - least;
+  }
+
+  // The smallest prefix that holds tau and leaves out at most 1 - tau, with the ties of its last entry.
   function massThreshold(w, tau) {
-    return prefix(w, false, (sum, k) => sum.value + 4 * UNIT + k * UNIT >= tau);
+    const NEAR = 1e-12; // far above the rounding of the sums
+    const total = w.reduce((s, x) => s.add(x), new Sum()).value;
+    const least = total > 1 ? tau + (total - 1) : tau;
+    return prefix(w, false, (sum, k, v) => {
+      const over = sum.value - least;
+      return over > NEAR || (over >= -NEAR && massIsReached(v, k, tau));
+    });
   }
 
-  // The first k with S_k >= (k + beta^2) w_[k+1] maximises the expected F_beta.
+  // The first k with S_k >= (k + beta^2) w_[k+1] maximises the expected F_beta. It takes ties along, and its mean leads
+  // the next entry as it does in a row that sums to 1.
   function ndc(w, beta) {
-    return prefix(w, false, (sum, k, v) => sum.value >= (k + beta * beta) * v[k]);
+    const q = beta * beta;
+    const leads = (mass, k, next) => mass - k * next >= q / (w.length + q) + (k + 8) * UNIT;
+    return prefix(w, false, ({ value }, k, v) =>
+      v[k] !== v[k - 1] && value >= (k + q) * v[k] && (q === 0 || leads(value, k, v[k])));
   }
 
-  // The smallest prefix that maximises g(k) S_k, g(k) = alpha/k - beta/k^2, cross-multiplied to keep ties exact.
+  // k times the least lead T_k of an optimal set of k labels on the simplex (Theorem S14); infinite for a size that does not
+  // occur.
+  function svbopLead(k, nLabels, [alpha, beta]) {
+    if (!(alpha * (k * (k + 1)) >= beta * (2 * k + 1))) return Infinity;
+    const gamma = beta / alpha;
+    return gamma / (gamma + nLabels * Math.max(1 - (gamma * (2 * k + 1)) / (k * (k + 1)), 0));
+  }
+
+  // The smallest prefix that maximises g(k) S_k, g(k) = alpha/k - beta/k^2, cross-multiplied to keep ties exact. It leads as
+  // it does in a row that sums to 1.
   function svbop(w, utility) {
     const [alpha, beta] = UTILITIES[utility];
     return prefix(w, true, (sum, k, v) => {
       const next = k + 1;
       const here = (alpha * k - beta) * (next * next) * sum.value;
       const there = (alpha * next - beta) * (k * k) * sum.copy().add(v[k]).value;
-      return there <= here * (1 + 4 * UNIT);
+      const least = svbopLead(k, w.length, [alpha, beta]) * (1 - 2 ** -40) + (k + 8) * UNIT;
+      return there <= here * (1 + 4 * UNIT) && sum.value - k * v[k] >= least;
     });
   }
 
@@ -288,13 +318,44 @@ const Selection = (() => {
 
   // ---- how far the probabilities may move before the set can turn disjoint (Lemma 3); null where no theorem says
 
-  function leadingGap(w) {
-    const v = descending(w);
-    return v.length === 1 ? Infinity : v[0] - v[1];
+  // The gaps of a set's scores below the largest, in ascending order, and that of the best label outside; null for a set of
+  // all labels.
+  function tops(w, selected) {
+    const v = descending(w), size = selected.filter(Boolean).length;
+    return size === v.length ? null : { inside: v.slice(0, size).map((x) => v[0] - x), outside: v[0] - v[size], n: v.length };
+  }
+  const roundedDown = (radius, n) => radius * (1 - (n + 16) * 2 ** -51);
+
+  // The distance to the nearest vector in which a label outside the set leads it by the margin: exact.
+  function marginRadius(w, selected, margin) {
+    const found = tops(w, selected);
+    if (found === null || found.outside === Infinity) return Infinity;
+    const reach = margin + found.outside, d = found.inside.map((x) => x / reach);
+    let level = Infinity, sum = 0;
+    d.forEach((x, i) => {
+      sum += x;
+      level = Math.min(level, (1 + sum) / (2 + i));
+    });
+    const down = d.map((x) => Math.max(level - x, 0));
+    const total = down.reduce((a, b) => a + b, 0), squares = down.reduce((a, b) => a + b * b, 0);
+    return roundedDown(reach * Math.sqrt(total * total + squares), found.n);
   }
 
-  function inflatedRadius(w, epsilon) {
-    return Math.max(epsilon, epsilon / 2 + leadingGap(w) * INV_SQRT2);
+  // The largest over a of the smallest over s of (M_a - w_k + eps (sqrt(1 + s^2) - 1/sqrt(2))) / sqrt(1/a + s^2), M_a the mean
+  // of the set's a largest scores.
+  function inflatedRadius(w, selected, epsilon) {
+    const found = tops(w, selected);
+    if (found === null || found.outside === Infinity) return Infinity;
+    let best = epsilon, sum = 0;
+    found.inside.forEach((x, i) => {
+      sum += x;
+      const a = i + 1, lead = found.outside - sum / a - epsilon * INV_SQRT2;
+      const turn = ((epsilon * (1 - 1 / a)) / lead) ** 2 - 1;
+      const s2 = lead >= 0 ? 1 : Math.min(Math.max(turn, 1 / (found.n - found.inside.length)), 1);
+      const radius = (lead + epsilon * Math.sqrt(1 + s2)) / Math.sqrt(1 / a + s2);
+      best = Math.max(best, roundedDown(radius, found.n));
+    });
+    return best;
   }
 
   function topKRadius(w, k) {
@@ -304,17 +365,26 @@ const Selection = (() => {
     return Math.max(0, sum(v.slice(0, k)) - sum(v.slice(k, 2 * k))) / Math.sqrt(2 * k);
   }
 
-  function massRadius(nLabels, tau) {
-    return tau > 0.5 ? (2 * (2 * tau - 1)) / Math.sqrt(nLabels) : null;
+  // sqrt(1/a + 1/b) of the two halves of the labels, the least of two sets side by side.
+  function halves(nLabels) {
+    const half = Math.floor(nLabels / 2);
+    return nLabels === 1 ? Infinity : Math.sqrt(1 / half + 1 / (nLabels - half));
   }
 
-  function ndcRadius(nLabels, beta) {
-    if (beta === 0) return null;
-    const b2 = beta * beta;
-    const bound = (a, b) => ((b2 / nLabels) * (1 / (a + b2) + 1 / (b + b2))) / Math.sqrt(1 / a + 1 / b);
-    let least = nLabels === 1 ? Infinity : bound(1, 1);
-    for (let a = 1; a < nLabels; ++a) least = Math.min(least, bound(a, nLabels - a));
-    return least;
+  // A compatible rule's epsilon; a set of all labels meets every other.
+  const constantRadius = (selected, epsilon) => (epsilon !== null && selected.every(Boolean) ? Infinity : epsilon);
+
+  const massEpsilon = (nLabels, tau) => (tau > 0.5 ? (2 * tau - 1) * halves(nLabels) : null);
+
+  const ndcEpsilon = (nLabels, beta) => (beta * beta > 0 ? ((beta * beta) / (nLabels + beta * beta)) * halves(nLabels) : null);
+
+  // The least of (T_a + T_b) / sqrt(1/a + 1/b) over the sizes that occur, side by side.
+  function svbopEpsilon(nLabels, utility) {
+    const leads = Array.from({ length: nLabels }, (_, k) => (k ? svbopLead(k, nLabels, UTILITIES[utility]) / k : Infinity));
+    let least = Infinity;
+    for (let a = 1; 2 * a <= nLabels; ++a)
+      for (let b = a; a + b <= nLabels; ++b) least = Math.min(least, (leads[a] + leads[b]) / Math.sqrt(1 / a + 1 / b));
+    return least * (1 - 2 ** -39);
   }
 
   // ---- every rule at once
@@ -329,18 +399,18 @@ const Selection = (() => {
 
   // The rules in the order of the library's documentation; `probabilities` marks those that need them.
   const RULES = [
-    { id: "argmax", name: "argmax", set: (w) => argmaxSet(w), radius: (w) => leadingGap(w) * INV_SQRT2 },
+    { id: "argmax", name: "argmax", set: (w) => argmaxSet(w), radius: (w) => marginRadius(w, argmaxSet(w), 0) },
     {
       id: "inflated",
       name: "inflated argmax",
       set: (w, o) => inflatedArgmax(w, o.epsilon),
-      radius: (w, o) => inflatedRadius(w, o.epsilon),
+      radius: (w, o) => inflatedRadius(w, inflatedArgmax(w, o.epsilon), o.epsilon),
     },
     {
       id: "margin",
       name: "fixed margin",
       set: (w, o) => fixedMargin(w, o.epsilon),
-      radius: (w, o) => inflatedRadius(w, o.epsilon),
+      radius: (w, o) => marginRadius(w, fixedMargin(w, o.epsilon), o.epsilon * INV_SQRT2),
     },
     { id: "topk", name: "top-k", set: (w, o) => topK(w, o.k), radius: (w, o) => topKRadius(w, o.k) },
     {
@@ -348,21 +418,25 @@ const Selection = (() => {
       name: "mass threshold",
       probabilities: true,
       set: (w, o) => massThreshold(w, o.tau),
-      radius: (w, o) => massRadius(w.length, o.tau),
+      radius: (w, o) => constantRadius(massThreshold(w, o.tau), massEpsilon(w.length, o.tau)),
     },
     {
       id: "ndc",
       name: "NDC",
       probabilities: true,
       set: (w, o) => ndc(w, o.beta),
-      radius: (w, o) => ndcRadius(w.length, o.beta),
+      radius: (w, o) => constantRadius(ndc(w, o.beta), ndcEpsilon(w.length, o.beta)),
     },
-    { id: "u65", name: "SVBOP u65", probabilities: true, set: (w) => svbop(w, "u65"), radius: () => null },
-    { id: "u80", name: "SVBOP u80", probabilities: true, set: (w) => svbop(w, "u80"), radius: () => null },
+    ...["u65", "u80"].map((utility) => ({
+      id: utility,
+      name: `SVBOP ${utility}`,
+      probabilities: true,
+      set: (w) => svbop(w, utility),
+      radius: (w) => constantRadius(svbop(w, utility), svbopEpsilon(w.length, utility)),
+    })),
   ];
 
   return {
     RULES, argmaxSet, fixedMargin, inflatedArgmax, topK, massThreshold, ndc, svbop, entryEpsilons, offSimplex,
-    inflatedRadius, leadingGap,
   };
 })();

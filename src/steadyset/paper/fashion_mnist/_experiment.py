@@ -133,7 +133,7 @@ def reproduce(
     predictions = train(images, sizes, asked.recipe, run, threads, advance)
     run.forget_time(_ANALYSIS)
     with run.timed(_ANALYSIS):
-        results, drawn = _analyse(predictions, asked, images, run.path / "figures", threads)
+        results, drawn = _analyse(predictions, asked, images, run, threads)
     results = {**described, "times": _times(run, work, threads), **results}
     write_json(run.path / "results.json", results)
     write_text(run.path / "results.md", page(results))
@@ -157,16 +157,16 @@ def _fitting(sizes: Sizes, n: int) -> Sizes:
 
 
 def _analyse(
-    predictions: Predictions, asked: Options, images: Images, folder: Path, threads: int
+    predictions: Predictions, asked: Options, images: Images, run: RunFolder, threads: int
 ) -> tuple[dict[str, Any], list[Path]]:
-    sizes, bags = asked.sizes, predictions.bags
+    bags = predictions.bags
     y_test = np.searchsorted(bags.classes, images.y_test)
-    found = results_of.find(predictions, y_test, asked.epsilon, threads)
-    promised = results_of.promises(found, len(images.y_train), sizes.n_bags, sizes.bag_size, len(bags.classes))
+    found = results_of.find(predictions, y_test, asked.epsilon, threads, run.path / "certificates")
+    promised = results_of.promises(bags, asked.epsilon, found.certificates, found.complete["inflated argmax"])
     limit = promised["infinitely_many_bags"]["delta"]
     main, extended = results_of.main_table(found), results_of.extended_table(found)
     names = [CLASSES[k] if images.checked else str(k) for k in bags.classes]
-    drawn = list(draw(found, images.X_test, names, limit, folder))
+    drawn = list(draw(found, images.X_test, names, limit, run.path / "figures"))
     results = {
         "main_table": main,
         "extended_table": extended,

@@ -76,15 +76,8 @@ def train(
     images: Images, sizes: Sizes, recipe: Recipe, run: RunFolder, n_jobs: int | None, advance: Advance
 ) -> Predictions:
     """Train everything that the run's folder does not hold yet."""
-    classes, codes = np.unique(images.y_train, return_inverse=True)
-    task = Task(recipe.learner(), images.X_train, codes, len(classes), {}, images.X_test)
-    same = fingerprint(images.X_train, images.y_train, images.X_test, asdict(recipe), sizes.seed)
-    stages = _Stages(run, same, task, n_jobs, advance)
-    n = len(codes)
-
-    bags = draw_bags(n, sizes.n_bags, sizes.bag_size, seed=sizes.seed)
-    bag_seed = partial(learner_seed, sizes.seed)
-    of_bags = stages.predictions("bags", bags, range(sizes.n_bags), bag_seed, f"{same}-{sizes.bag_size}")
+    stages, n = _stages(images, sizes, recipe, run, n_jobs, advance), len(images.y_train)
+    of_bags = stages.of_bags(sizes)
     base_seed = partial(learner_seed, _root(sizes.seed, _BASE))
     all_rows = [np.arange(n)] * sizes.base_fits
     base = stages.predictions("base fits", all_rows, range(sizes.base_fits), base_seed)
@@ -95,7 +88,23 @@ def train(
     if sizes.independent_fits:
         own_seed = partial(learner_seed, _root(sizes.seed, _LEFT_OUT))
         independent = stages.predictions(INDEPENDENT, AllButOne(n), numbers[: sizes.independent_fits], own_seed)
-    return Predictions(BagPredictions(of_bags, bags, classes), base, rows, left_out, independent)
+    return Predictions(of_bags, base, rows, left_out, independent)
+
+
+def train_bags(
+    images: Images, sizes: Sizes, recipe: Recipe, run: RunFolder, n_jobs: int | None, advance: Advance
+) -> BagPredictions:
+    """Train the bags alone."""
+    return _stages(images, sizes, recipe, run, n_jobs, advance).of_bags(sizes)
+
+
+def _stages(
+    images: Images, sizes: Sizes, recipe: Recipe, run: RunFolder, n_jobs: int | None, advance: Advance
+) -> "_Stages":
+    classes, codes = np.unique(images.y_train, return_inverse=True)
+    task = Task(recipe.learner(), images.X_train, codes, classes, {}, images.X_test)
+    same = fingerprint(images.X_train, images.y_train, images.X_test, asdict(recipe), sizes.seed)
+    return _Stages(run, same, task, n_jobs, advance)
 
 
 def _root(seed: int, kind: int) -> int:
@@ -112,6 +121,14 @@ class _Stages:
     n_jobs: int | None
     advance: Advance
 
+    def of_bags(self, sizes: Sizes) -> BagPredictions:
+        """Return the predictions of the bags."""
+        n = len(self.task.codes)
+        bags = draw_bags(n, sizes.n_bags, sizes.bag_size, seed=sizes.seed, sample_ids=np.arange(n))
+        bag_seed = partial(learner_seed, sizes.seed)
+        proba = self.predictions("bags", bags, range(sizes.n_bags), bag_seed, f"{self.same}-{sizes.bag_size}")
+        return BagPredictions(proba, bags, self.task.classes)
+
     def predictions(
         self,
         name: str,
@@ -124,7 +141,7 @@ class _Stages:
         stage_folder = self.run.path / name.replace(",", "").replace(" ", "-")
         task = self.task.in_folder(open_folder(stage_folder, folder or self.same))
         place = {number: k for k, number in enumerate(numbers)}
-        proba = np.empty((len(place), len(task.X_eval), task.n_classes))
+        proba = np.empty((len(place), len(task.X_eval), len(task.classes)))
         ticks: list[Callable[[], None]] = []  # one, from the moment at which training starts
         with ExitStack() as timed:
             results = resume_and_train(

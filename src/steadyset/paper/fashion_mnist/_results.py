@@ -4,22 +4,21 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset.audit import Certificates, LeftOut, StabilityAudit, audit_bags, audit_models, certify
+from steadyset.audit import Certificates, LeftOut, StabilityAudit, audit_bags, audit_models
 from steadyset.bags import BagPredictions
 from steadyset.guarantees import selection_stability, solve_stability
 from steadyset.metrics import Estimate, set_report
 from steadyset.paper.fashion_mnist import _printed as printed
+from steadyset.paper.fashion_mnist._certified import proved
 from steadyset.paper.fashion_mnist._networks import Predictions
 from steadyset.plot import compute_epsilon_tradeoff
-from steadyset.selection import Argmax, InflatedArgmax, Rule, rules_side_by_side
-
-#: How many test points, drawn at random, are certified.
-CERTIFIED = 1000
+from steadyset.selection import Argmax, FixedMargin, InflatedArgmax, Rule, rules_side_by_side
 
 
 def rules(epsilon: float) -> dict[str, Rule]:
@@ -40,11 +39,13 @@ class Findings:
     independent: Mapping[str, StabilityAudit]  # by rule: base fits with a seed of their own
     complete: Mapping[str, StabilityAudit]  # by rule: subbagged, over all rows
     equal: Mapping[str, StabilityAudit]  # by rule: subbagged, equally many bags in every model, over the drawn rows
-    certificates: Certificates
+    certificates: Mapping[str, Certificates]  # by rule: of every test point
 
 
-def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_jobs: int | None) -> Findings:
-    """Audit, and certify, what was trained."""
+def find(
+    predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_jobs: int | None, kept: Path
+) -> Findings:
+    """Audit, and certify, what was trained; certificates are kept in a folder."""
     bags, rows = predictions.bags, predictions.rows
     sampled, independent, complete, equal = {}, {}, {}, {}
     for rule in (Argmax(), InflatedArgmax(epsilon)):
@@ -67,8 +68,13 @@ def find(predictions: Predictions, y_test: NDArray[np.intp], epsilon: float, n_j
         independent,
         complete,
         equal,
-        certify(_some_points(bags), InflatedArgmax(epsilon)),
+        certified(bags, epsilon, kept),
     )
+
+
+def certified(bags: BagPredictions, epsilon: float, kept: Path) -> dict[str, Certificates]:
+    """Return the certificates of every test point, by rule; they are kept in a folder."""
+    return proved(kept, bags, (Argmax(), InflatedArgmax(epsilon), FixedMargin(epsilon)))
 
 
 def _refits(predictions: Predictions, models: NDArray[np.float64], rule: Rule, words: str) -> StabilityAudit:
@@ -76,14 +82,6 @@ def _refits(predictions: Predictions, models: NDArray[np.float64], rule: Rule, w
     rows, n = predictions.rows[: len(models)], predictions.bags.bags.n_samples
     left_out = LeftOut(rows, len(rows) < n)
     return audit_models(predictions.base[0], enumerate(models), rule, left_out, algorithm=words, n_samples=n)
-
-
-def _some_points(predictions: BagPredictions) -> BagPredictions:
-    """Return the predictions at points drawn at random: Theorem 6 goes through all rows at every point."""
-    if predictions.n_points <= CERTIFIED:
-        return predictions
-    chosen = np.sort(np.random.default_rng(0).choice(predictions.n_points, CERTIFIED, replace=False))
-    return predictions.at_points(chosen)
 
 
 def main_table(found: Findings) -> list[dict[str, Any]]:
@@ -199,35 +197,59 @@ def _audited(rule: str, algorithm: str, words: str, audit: StabilityAudit) -> di
     }
 
 
-def promises(found: Findings, n: int, n_bags: int, bag_size: int, n_classes: int) -> dict[str, Any]:
-    """Return what is proved, beside what was observed."""
+def promises(
+    bags: BagPredictions, epsilon: float, certificates: Mapping[str, Certificates], complete: StabilityAudit
+) -> dict[str, Any]:
+    """Return what is proved, beside what the audit of the inflated argmax over all rows observed."""
+    n_bags = bags.n_bags
     setting: dict[str, Any] = {
-        "n_samples": n,
-        "epsilon": found.epsilon,
-        "bag_size": bag_size,
-        "n_classes": n_classes,
+        "n_samples": bags.bags.n_samples,
+        "epsilon": epsilon,
+        "bag_size": bags.bags.bag_size,
+        "n_classes": len(bags.classes),
     }
     limit = selection_stability(**setting, theorem="paper")
     paper_finite = selection_stability(**setting, n_bags=n_bags, theorem="paper")
     best = selection_stability(**setting, n_bags=n_bags)
-    proved, shares = found.certificates, found.certificates.overview
+    own = certificates["inflated argmax"]
+    shares = own.overview
     return {
         "infinitely_many_bags": {"delta": limit.delta, "theorem": limit.theorem, "paper": printed.GUARANTEE},
         "these_bags": {"delta": best.delta, "vacuous": best.vacuous, "theorem": best.theorem, "words": str(best)},
         "these_bags_by_the_paper": {"delta": paper_finite.delta, "vacuous": paper_finite.vacuous},
         "bags_that_reach_delta": {f"{delta:g}": _bags_for(delta, setting) for delta in (0.05, 0.1)},
-        "observed_max_instability_all_rows": found.complete["inflated argmax"].max_instability,
+        "observed_max_instability_all_rows": complete.max_instability,
         "certificates": {
-            "points": proved.n_points,
-            "alpha": proved.alpha,
+            "points": own.n_points,
+            "alpha": own.alpha,
             "no_row_conflicts": shares.no_row,
             "vacuous": shares.vacuous,
             "median_bound": shares.median,
             "no_row_conflicts_at_all_points_at_once": shares.no_row_at_once,
             "theorem_6_no_row_conflicts": shares.cleared_points,
             "theorem_6_rows_cleared": shares.cleared_rows,
-            "words": proved.summary(),
+            "words": own.summary(),
         },
+        "proved": [_proved(rule, proofs) for rule, proofs in certificates.items()],
+    }
+
+
+def _proved(rule: str, certificates: Certificates) -> dict[str, Any]:
+    """Return the shares of points, and of rows at a point, of which something is proved under a rule."""
+    shares = certificates.overview
+    return {
+        "rule": rule,
+        "points": certificates.n_points,
+        "rows": certificates.n_samples,
+        "confidence": 1 - certificates.alpha,
+        "theorem_4_points_without_a_conflict": shares.no_row,
+        "theorem_4_points_without_a_conflict_all_at_once": shares.no_row_at_once,
+        "theorem_4_rows_cleared": float(1 - certificates.bound.mean()),
+        "theorem_4_points_vacuous": shares.vacuous,
+        "theorem_6_points_without_a_conflict": shares.cleared_points,
+        "theorem_6_rows_cleared": shares.cleared_rows,
+        "rows_that_may_change_at_the_median_point": shares.median_poisoning,
+        "rows_that_may_change_at_the_most_robust_point": shares.most_poisoning,
     }
 
 

@@ -1,0 +1,182 @@
+"""Trees of many bags against scikit-learn's trees and forest, and against forests of others where they are installed.
+
+One core each, in turn, on the same bags. A forest that bins its features
+says so. Rivals from PyPI beside scikit-learn: scikit-learn-intelex, lightgbm, xgboost-cpu.
+"""
+
+import io
+import tempfile
+from pathlib import Path
+
+import joblib
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import steadyset as ss
+from benchmarks import levels
+from benchmarks.harness import Line, interleaved_best, report
+from steadyset.trees import TreeClassifier
+
+
+def letters(n=20_000):
+    """16 features of 16 values and 26 classes, as hard as LetterRecognition."""
+    rng = np.random.default_rng(0)
+    centers, y = rng.normal(size=(26, 16)), rng.integers(0, 26, n)
+    return np.clip(np.round(centers[y] * 2.2 + rng.normal(size=(n, 16)) * 1.6 + 7), 0, 15), y
+
+
+def continuous(n=50_000):
+    return make_classification(n, 30, n_informative=10, n_classes=3, random_state=0)
+
+
+def half_bags(n, count):
+    rng = np.random.default_rng(1)
+    return [np.sort(rng.choice(n, n // 2, replace=False)) for _ in range(count)]
+
+
+def grow(X, y, bags, n_jobs=1, **settings):
+    return list(TreeClassifier(**settings).fit_bags(X, y, bags, range(len(bags)), n_jobs=n_jobs))
+
+
+def loop(X, y, bags, **settings):
+    return [DecisionTreeClassifier(random_state=b, **settings).fit(X[rows], y[rows]) for b, rows in enumerate(bags)]
+
+
+def others():
+    """Forests of others that are installed: a name, and a function of the number of trees and features."""
+    try:
+        from sklearnex.ensemble import RandomForestClassifier as Intelex
+
+        yield (
+            "scikit-learn-intelex (256 bins)",
+            lambda trees, features: Intelex(
+                trees, max_features=features, bootstrap=False, max_samples=None, max_bins=256, n_jobs=1, random_state=0
+            ),
+        )
+    except ImportError:
+        pass
+    try:
+        from lightgbm import LGBMClassifier
+
+        yield (
+            "LightGBM rf (255 bins, 31 leaves)",
+            lambda trees, features: LGBMClassifier(
+                boosting_type="rf",
+                n_estimators=trees,
+                subsample=0.5,
+                subsample_freq=1,
+                colsample_bynode=1.0 if features is None else 0.2,
+                n_jobs=1,
+                verbose=-1,
+            ),
+        )
+    except ImportError:
+        pass
+    try:
+        from xgboost import XGBRFClassifier
+
+        yield (
+            "XGBRF (256 bins, depth 6)",
+            lambda trees, features: XGBRFClassifier(
+                n_estimators=trees, subsample=0.5, colsample_bynode=1.0 if features is None else 0.2, n_jobs=1
+            ),
+        )
+    except ImportError:
+        pass
+
+
+def fit_rivals() -> list[Line]:
+    lines = []
+    tables = [("half of 50,000 x 30", *continuous(), 10, 10), ("half of 20,000 x 16, 16 values", *letters(), 40, 6)]
+    for name, X, y, trees, mark in tables:
+        half = half_bags(len(X), trees)
+        for features, wanted in ((None, mark), ("sqrt", 4.5)):
+            rows = half[0]  # a forest without bootstrap on half of the rows sees as many distinct rows per tree
+            few = half[:2]
+            calls = {
+                "ours": lambda X=X, y=y, b=half, f=features: grow(X, y, b, max_features=f),
+                "sklearn": lambda X=X, y=y, b=few, f=features: loop(X, y, b, max_features=f),
+            }
+            rivals = dict(others())
+            for rival, make in rivals.items():
+                calls[rival] = lambda X=X, y=y, r=rows, m=make, f=features, t=trees: m(t, f).fit(X[r], y[r])
+            best = interleaved_best(calls, rounds=3)
+            what = f"{name}, max_features={features}"
+            ratio = best["sklearn"] / len(few) / (best["ours"] / trees)
+            lines.append(Line(f"faster than DecisionTreeClassifier, {what}", ratio, wanted, at_least=True))
+            for rival in rivals:
+                bound = 1.3 if "intelex" in rival else None
+                lines.append(Line(f"time / {rival}, {what}", best["ours"] / best[rival], bound))
+    return lines
+
+
+def small_bags() -> list[Line]:
+    X, y = continuous()
+    rng = np.random.default_rng(2)
+    bags = [np.sort(rng.choice(len(X), 500, replace=False)) for _ in range(2000)]
+    best = interleaved_best({"ours": lambda: grow(X, y, bags), "sklearn": lambda: loop(X, y, bags[:100])}, rounds=3)
+    ratio = 20 * best["sklearn"] / best["ours"]
+    what = "faster than DecisionTreeClassifier, 2,000 bags of 500 of 50,000 x 30"
+    return [Line(what, ratio, 15, at_least=True)]
+
+
+def prediction() -> list[Line]:
+    X, y = letters(40_000)
+    train, points = slice(0, 20_000), X[20_000:]
+    model = ss.StableClassifier(TreeClassifier(max_features="sqrt"), 500, random_state=0).fit(X[train], y[train])
+    forest = RandomForestClassifier(500, max_samples=0.5, random_state=0, n_jobs=1).fit(X[train], y[train])
+    few = points[:1000]
+    best = interleaved_best(
+        {
+            "ours": lambda: model.predict_proba(points),
+            "forest": lambda: forest.predict_proba(points),
+            "bags": lambda: model.bag_predictions(few),
+            "loop": lambda: np.stack([tree.predict_proba(few) for tree in forest.estimators_]),
+        },
+        rounds=3,
+    )
+    lines = [
+        Line("predict_proba: faster than RandomForestClassifier", best["forest"] / best["ours"], 4, True),
+        Line("bag_predictions: faster than a loop over trees", best["loop"] / best["bags"], 4, True),
+    ]
+    theirs = io.BytesIO()
+    joblib.dump(forest, theirs)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, group in enumerate(model.groups_):
+            group.save(Path(folder) / str(number))
+        ours = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    lines.append(Line("500 trees on disk / joblib's file of scikit-learn's", ours / theirs.getbuffer().nbytes, 0.25))
+    return lines
+
+
+def two_cores() -> list[Line]:
+    X, y = continuous()
+    bags = half_bags(len(X), 16)
+    best = interleaved_best({"one": lambda: grow(X, y, bags), "two": lambda: grow(X, y, bags, n_jobs=2)}, rounds=3)
+    return [Line("two cores over one, 16 half bags of 50,000 x 30", best["one"] / best["two"], 1.8, at_least=True)]
+
+
+def whole_fit() -> list[Line]:
+    X, y = letters(25_000)
+    train, test = slice(0, 20_000), slice(20_000, None)
+    ours = ss.StableClassifier(TreeClassifier(max_features="sqrt"), 500, random_state=0, n_jobs=2)
+    forest = RandomForestClassifier(500, n_jobs=2, random_state=0)
+    best = interleaved_best(
+        {"ours": lambda: ours.fit(X[train], y[train]), "forest": lambda: forest.fit(X[train], y[train])}, rounds=2
+    )
+    gap = forest.score(X[test], y[test]) - ours.score(X[test], y[test])
+    return [
+        Line(
+            "StableClassifier, 500 half bags / RandomForestClassifier(500), two cores", best["ours"] / best["forest"], 1
+        ),
+        Line("accuracy of the forest less ours", gap, 0.01, unit=""),
+    ]
+
+
+def main() -> bool:
+    lines = fit_rivals() + small_bags() + prediction()
+    if levels.at_best():
+        lines += two_cores() + whole_fit()
+    return report("trees", lines)

@@ -1,0 +1,149 @@
+#include "audit/hostile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+namespace steadyset {
+namespace {
+
+constexpr int64_t kLabelsTried = 8;  // of a set, in the order of their votes: one that stays is enough
+
+// One label of a point's set against all labels outside, by Theorem C2.
+class Corners {
+ public:
+  Corners(const Comparer& how, double vote, double slack, int64_t n_bags)
+      : how_(how), vote_(vote), slack_(slack), bags_(n_bags), margin_(how.margin() * static_cast<double>(n_bags)) {}
+
+  // Whether the test fails for `touched` bags, by a glance at a label that is `behind` (with a minus) over all bags: the
+  // largest gains are at least the mean ones.
+  bool gives_way(double behind, int64_t touched) const {
+    double share = static_cast<double>(touched) / static_cast<double>(bags_);
+    return behind * (1 - share) + static_cast<double>(touched) * vote_ > margin_;
+  }
+  // votes: (classes, bags) of the point.
+  void look(const double* votes, const uint8_t* set, int64_t n, int64_t label) {
+    behind_.clear();
+    gains_.clear();
+    steps_.resize(static_cast<size_t>(bags_));
+    for (int64_t l = 0; l < n; ++l) {
+      if (set[l]) continue;
+      double behind = 0;
+      for (int64_t b = 0; b < bags_; ++b) {
+        steps_[static_cast<size_t>(b)] = votes[label * bags_ + b] - votes[l * bags_ + b];
+        behind -= steps_[static_cast<size_t>(b)];
+      }
+      std::sort(steps_.begin(), steps_.end(), std::greater<double>());
+      behind_.push_back(behind);
+      double any = 0, all = 0;
+      gains_.push_back({0, 0});
+      for (double step : steps_) {
+        any += std::max(step, 0.0);
+        all += step + vote_;
+        gains_.push_back({any, all});
+      }
+    }
+  }
+  // Whether the label stays, or another of the set with it, whatever `touched` of the bags vote.
+  bool stays(int64_t touched, Problem& problem, Poll poll) {
+    size_t outside = behind_.size(), stride = static_cast<size_t>(bags_) + 1, place = static_cast<size_t>(touched);
+    others_.resize(outside);
+    double any = -1e300, all = -1e300;
+    for (size_t l = 0; l < outside; ++l) {
+      const Gain& gain = gains_[l * stride + place];
+      others_[l] = behind_[l] + gain.any + slack_;
+      any = std::max(any, others_[l]);
+      all = std::max(all, behind_[l] + gain.all + slack_);
+    }
+    if (how_.id == RuleId::argmax) return all <= 0;
+    if (how_.id == RuleId::fixed_margin || outside == 1) return all < margin_;
+    double near = how_.epsilon * (std::sqrt(1 + 1 / static_cast<double>(outside)) - std::sqrt(0.5)) * (1 - 1e-9);
+    if (std::max(any, all) < near * static_cast<double>(bags_)) return true;
+    if (all >= margin_) return false;
+    return solve(place, stride, problem, poll);
+  }
+
+ private:
+  struct Gain {
+    double any, all;  // of the bags with the largest steps: where they vote for another label, or all for this one
+  };
+  Comparer how_;
+  double vote_, slack_;
+  int64_t bags_;
+  double margin_;
+  std::vector<double> behind_, steps_, others_;
+  std::vector<Gain> gains_;
+
+  bool solve(size_t place, size_t stride, Problem& problem, Poll poll) {
+    size_t outside = behind_.size();
+    double bags = static_cast<double>(bags_);
+    Questions corners(how_.shrunk(), static_cast<int64_t>(outside) + 1);
+    for (size_t k = 0; k < outside; ++k) {
+      double* row = corners.add();
+      *row++ = 0;
+      for (size_t l = 0; l < outside; ++l) row[l] = others_[l] / bags;
+      row[k] = (behind_[k] + gains_[k * stride + place].all + slack_) / bags;
+    }
+    problem = corners.answer(poll);
+    return std::all_of(corners.selected().begin(), corners.selected().end(), [](uint8_t in) { return in != 0; });
+  }
+};
+
+template <class T> Problem hostile_as(const HostileTask& t, int64_t first, int64_t last, int64_t* out, Poll poll) {
+  const T* values = static_cast<const T*>(t.values.data);
+  int64_t bags = t.values.n_bags, n = t.n_classes, least = t.least;
+  Corners corners(t.how, t.vote, t.slack, bags);
+  std::vector<double> votes(static_cast<size_t>(n * bags)), totals(static_cast<size_t>(n));
+  std::vector<int64_t> labels;
+  Problem problem = Problem::none;
+  for (int64_t k = first; k < last && !poll.ask(poll.whom); ++k) {
+    const uint8_t* set = t.sets + k * n;
+    labels.clear();
+    for (int64_t l = 0; l < n; ++l) {
+      totals[static_cast<size_t>(l)] = 0;
+      for (int64_t b = 0; b < bags; ++b)
+        totals[static_cast<size_t>(l)] += votes[static_cast<size_t>(l * bags + b)] =
+            static_cast<double>(values[b * t.values.stride + k * n + l]);
+      if (set[l]) labels.push_back(l);
+    }
+    if (static_cast<int64_t>(labels.size()) == n) {  // nothing is outside
+      out[k] = bags;
+      continue;
+    }
+    std::stable_sort(labels.begin(), labels.end(), [&](int64_t i, int64_t j) {
+      return totals[static_cast<size_t>(i)] > totals[static_cast<size_t>(j)];
+    });
+    labels.resize(std::min<size_t>(labels.size(), kLabelsTried));
+    int64_t best = 0;
+    for (int64_t label : labels) {
+      if (poll.ask(poll.whom)) break;
+      bool hopeless = false;
+      for (int64_t l = 0; l < n && !hopeless; ++l)
+        hopeless = !set[l] && corners.gives_way(totals[static_cast<size_t>(l)] - totals[static_cast<size_t>(label)], least);
+      if (hopeless) continue;
+      corners.look(votes.data(), set, n, label);
+      int64_t low = best, high = bags;  // `low` bags are safe
+      if (!corners.stays(std::max(low, least), problem, poll)) high = low;
+      else low = std::max(low, least);
+      while (low < high) {
+        int64_t middle = high - (high - low) / 2;
+        if (corners.stays(middle, problem, poll)) low = middle;
+        else high = middle - 1;
+      }
+      best = low;
+      if (problem != Problem::none) return problem;
+    }
+    out[k] = best;
+  }
+  return Problem::none;
+}
+
+}  // namespace
+
+Problem hostile_range(const HostileTask& task, int64_t first, int64_t last, int64_t* out, Poll poll) {
+  return task.values.wide ? hostile_as<double>(task, first, last, out, poll)
+                          : hostile_as<float>(task, first, last, out, poll);
+}
+
+}  // namespace steadyset

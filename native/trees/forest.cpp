@@ -1,0 +1,134 @@
+#include "trees/forest.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "require.hpp"
+
+namespace steadyset::trees {
+OwnedForest::OwnedForest(const ForestArrays& arrays, int32_t n_features, int32_t n_classes, bool wide)
+    : n_features_(n_features), n_classes_(n_classes), wide_(wide) {
+  require(n_features >= 1 && n_classes >= 1, "a forest has features and classes");
+  require(arrays.n_nodes < (int64_t{1} << 31) && arrays.n_leaves < (int64_t{1} << 31), "a forest has fewer than 2^31 nodes");
+  root_.push_back(0);
+  for (int64_t t = 0; t < arrays.n_trees; ++t) {
+    const int64_t nodes = arrays.tree_nodes[t];
+    require(nodes >= 1 && nodes % 2 == 1 && nodes <= arrays.n_nodes - root_.back(), "a tree has one node more than twice its splits");
+    root_.push_back(root_.back() + nodes);
+  }
+  require(root_.back() == arrays.n_nodes, "every node belongs to a tree");
+  take_leaves(arrays);
+  if (wide_) {
+    lay_out(arrays, wide_steps_);
+  } else {
+    lay_out(arrays, steps_);
+  }
+  importances_.assign(arrays.importances, arrays.importances + arrays.n_trees * n_features);
+  for (double value : importances_) require(std::isfinite(value), "importances are finite");
+}
+
+void OwnedForest::take_leaves(const ForestArrays& arrays) {
+  leaf_rows_.assign(arrays.leaf_rows, arrays.leaf_rows + arrays.n_leaves);
+  entry_class_.assign(arrays.entry_class, arrays.entry_class + arrays.n_entries);
+  entry_weight_.assign(arrays.entry_weight, arrays.entry_weight + arrays.n_entries);
+  entry_share_.resize(entry_weight_.size());
+  entries_.push_back(0);
+  for (int64_t leaf = 0; leaf < arrays.n_leaves; ++leaf) {
+    const int64_t count = arrays.leaf_entries[leaf], first = entries_.back();
+    require(count >= 1 && count <= arrays.n_entries - first, "a leaf holds at least one class");
+    require(leaf_rows_[leaf] >= 1, "a leaf holds at least one row");
+    double total = 0;
+    for (int64_t i = first; i < first + count; ++i) {
+      require(entry_class_[i] >= 0 && entry_class_[i] < n_classes_, "a leaf holds known classes");
+      require(i == first || entry_class_[i] > entry_class_[i - 1], "a leaf holds each class once, in order");
+      require(entry_weight_[i] > 0 && std::isfinite(entry_weight_[i]), "weights are above zero and finite");
+      total += entry_weight_[i];
+    }
+    require(std::isfinite(total), "weights have a finite sum");
+    for (int64_t i = first; i < first + count; ++i) entry_share_[i] = count == 1 ? 1.0 : entry_weight_[i] / total;
+    entries_.push_back(first + count);
+  }
+  require(entries_.back() == arrays.n_entries, "every class belongs to a leaf");
+}
+
+template <class Key> void OwnedForest::lay_out(const ForestArrays& arrays, std::vector<Step<Key>>& steps) {
+  steps.resize(static_cast<size_t>(arrays.n_nodes));
+  leaf_.resize(steps.size());
+  int64_t leaf = 0;
+  for (int64_t t = 0; t < arrays.n_trees; ++t) {
+    int64_t splits = 0;
+    for (int64_t node = root_[t]; node < root_[t + 1]; ++node) {
+      const int32_t feature = arrays.feature[node];
+      if (feature < 0) {
+        require(feature == -1 && leaf < arrays.n_leaves, "there is a leaf for each node without a split");
+        steps[node] = {std::numeric_limits<Key>::max(), static_cast<uint32_t>(node), 0};
+        const bool pure = entries_[leaf + 1] - entries_[leaf] == 1;
+        leaf_[node] = pure ? static_cast<uint32_t>(entry_class_[entries_[leaf]]) | kPure : static_cast<uint32_t>(leaf);
+        ++leaf;
+        continue;
+      }
+      // Children come later than their node, so that every way down ends.
+      const int64_t left = root_[t] + 2 * splits + 1;
+      require(feature < n_features_, "a split is by a known feature");
+      require(left > node && left + 1 < root_[t + 1], "the nodes of a tree are numbered level by level");
+      require(arrays.key[node] < std::numeric_limits<Key>::max(), "a threshold is no missing value");
+      require(arrays.missing_left[node] <= 1, "missing values go left or right");
+      steps[node] = {static_cast<Key>(arrays.key[node]), static_cast<uint32_t>(left),
+                     static_cast<uint32_t>(feature) | (arrays.missing_left[node] ? kMissingLeft : 0)};
+      leaf_[node] = 0;
+      ++splits;
+    }
+    require(2 * splits + 1 == root_[t + 1] - root_[t], "a tree has one node more than twice its splits");
+  }
+  require(leaf == arrays.n_leaves, "every leaf belongs to a node");
+}
+
+Forest OwnedForest::view() const {
+  return {wide_ ? static_cast<const void*>(wide_steps_.data()) : static_cast<const void*>(steps_.data()),
+          wide_,
+          leaf_.data(),
+          root_.data(),
+          entries_.data(),
+          entry_class_.data(),
+          entry_share_.data(),
+          n_trees(),
+          n_features_,
+          n_classes_};
+}
+
+std::vector<int64_t> OwnedForest::tree_nodes() const {
+  std::vector<int64_t> out;
+  for (size_t t = 1; t < root_.size(); ++t) out.push_back(root_[t] - root_[t - 1]);
+  return out;
+}
+
+std::vector<int32_t> OwnedForest::feature() const {
+  std::vector<int32_t> out(static_cast<size_t>(n_nodes()));
+  for (int64_t i = 0; i < n_nodes(); ++i) {
+    const uint32_t feature = wide_ ? wide_steps_[i].feature : steps_[i].feature;
+    out[i] = is_leaf(i) ? -1 : static_cast<int32_t>(feature & ~kMissingLeft);
+  }
+  return out;
+}
+
+std::vector<uint64_t> OwnedForest::key() const {
+  std::vector<uint64_t> out(static_cast<size_t>(n_nodes()));
+  for (int64_t i = 0; i < n_nodes(); ++i)
+    out[i] = is_leaf(i) ? 0 : wide_ ? wide_steps_[i].key : steps_[i].key;
+  return out;
+}
+
+std::vector<uint8_t> OwnedForest::missing_left() const {
+  std::vector<uint8_t> out(static_cast<size_t>(n_nodes()));
+  for (int64_t i = 0; i < n_nodes(); ++i)
+    out[i] = ((wide_ ? wide_steps_[i].feature : steps_[i].feature) & kMissingLeft) != 0;
+  return out;
+}
+
+std::vector<int64_t> OwnedForest::leaf_entries() const {
+  std::vector<int64_t> out;
+  for (size_t i = 1; i < entries_.size(); ++i) out.push_back(entries_[i] - entries_[i - 1]);
+  return out;
+}
+
+}  // namespace steadyset::trees

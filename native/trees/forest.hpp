@@ -1,0 +1,63 @@
+// A forest that owns its arrays: made from trees that were grown, or from arrays of anybody, which are checked.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "trees/api.hpp"
+
+namespace steadyset::trees {
+
+// The arrays of `Grown`, as views.
+struct ForestArrays {
+  int64_t n_trees, n_nodes, n_leaves, n_entries;
+  const int64_t* tree_nodes;
+  const int32_t* feature;
+  const uint64_t* key;
+  const uint8_t* missing_left;
+  const int64_t* leaf_rows;
+  const int64_t* leaf_entries;
+  const int32_t* entry_class;
+  const double* entry_weight;
+  const double* importances;
+};
+
+class OwnedForest {
+ public:
+  // Throws std::invalid_argument where the arrays do not describe trees.
+  OwnedForest(const ForestArrays& arrays, int32_t n_features, int32_t n_classes, bool wide);
+
+  Forest view() const;
+  int64_t n_trees() const { return static_cast<int64_t>(root_.size()) - 1; }
+  int64_t n_nodes() const { return root_.back(); }
+  int32_t n_features() const { return n_features_; }
+  int32_t n_classes() const { return n_classes_; }
+  bool wide() const { return wide_; }
+
+  // The arrays it was made of.
+  std::vector<int64_t> tree_nodes() const;
+  std::vector<int32_t> feature() const;
+  std::vector<uint64_t> key() const;
+  std::vector<uint8_t> missing_left() const;
+  const std::vector<int64_t>& leaf_rows() const { return leaf_rows_; }
+  std::vector<int64_t> leaf_entries() const;
+  const std::vector<int32_t>& entry_class() const { return entry_class_; }
+  const std::vector<double>& entry_weight() const { return entry_weight_; }
+  const std::vector<double>& importances() const { return importances_; }
+
+ private:
+  template <class Key> void lay_out(const ForestArrays& arrays, std::vector<Step<Key>>& steps);
+  void take_leaves(const ForestArrays& arrays);
+  uint32_t left_of(int64_t node) const { return wide_ ? wide_steps_[node].left : steps_[node].left; }
+  bool is_leaf(int64_t node) const { return left_of(node) == static_cast<uint32_t>(node); }
+
+  int32_t n_features_, n_classes_;
+  bool wide_;
+  std::vector<Step<uint32_t>> steps_;
+  std::vector<Step<uint64_t>> wide_steps_;
+  std::vector<uint32_t> leaf_;
+  std::vector<int64_t> root_, entries_, leaf_rows_;
+  std::vector<int32_t> entry_class_;
+  std::vector<double> entry_weight_, entry_share_, importances_;
+};
+
+}  // namespace steadyset::trees

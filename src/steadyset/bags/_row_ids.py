@@ -1,0 +1,210 @@
+"""Row ids: names that stay with their rows when others are dropped or moved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset import _native
+from steadyset._base import cpu, validation
+from steadyset.bags._cells import Cells, NotHashableError, RowCells, blocks_of_rows, digest_cells
+from steadyset.bags._hash import id_words
+
+IdKind = Literal["given", "content", "position"]
+
+
+@dataclass(frozen=True, eq=False)
+class RowIds:
+    """The ids of all rows, and where they come from.
+
+    Attributes
+    ----------
+    kind : {"given", "content", "position"}
+        Given by the user, made of each row's own content, or just positions, which do not stay with their rows.
+    values : ndarray or None
+        The id of each row; None for positions, and where ids were left out of a file.
+    last_equal : ndarray of int or None
+        For each row the position of the last row that equals it. When one of several equal rows is dropped, it is the
+        last one's id that goes. None where no two rows are equal.
+    unit : {"row", "group"}
+        What has the ids: rows, or groups of rows that are dropped together. Bags of groups count groups everywhere.
+
+    Examples
+    --------
+    >>> import steadyset as ss
+    >>> ids = ss.content_ids([[1.5], [2], [1.5]])
+    >>> ids.kind, ids.last_equal.tolist()
+    ('content', [2, 1, 2])
+    """
+
+    kind: IdKind
+    values: NDArray[Any] | None = None
+    last_equal: NDArray[np.intp] | None = None
+    unit: Literal["row", "group"] = "row"
+
+    def dropped(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the positions whose ids go when these rows are dropped, one at a time."""
+        return rows if self.last_equal is None else self.last_equal[rows]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RowIds):
+            return NotImplemented
+        return (
+            (self.kind, self.unit) == (other.kind, other.unit)
+            and _same(self.values, other.values)
+            and (self.values is not None or _same(self.last_equal, other.last_equal))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+#: Ids that do not stay with their rows.
+POSITIONS = RowIds("position")
+
+
+def given_ids(sample_ids: Any, n_samples: int) -> RowIds:
+    """Return the user's own ids, checked."""
+    if isinstance(sample_ids, RowIds):
+        if sample_ids.values is not None and len(sample_ids.values) != n_samples:
+            raise ValueError(f"sample_ids must be of {n_samples} rows; got those of {len(sample_ids.values)}.")
+        return sample_ids
+    return RowIds("given", validation.sample_ids(sample_ids, n_samples))
+
+
+def content_ids(X: Any, y: Any = None, **per_row: Any) -> RowIds:
+    """Return ids made of each row's own content, for :func:`steadyset.draw_bags`.
+
+    Numbers count by value: the integer 3 is 3.0, float32 is widened, -0 is 0, and there is one NaN, for all that is
+    missing. Categories, texts, times and labels count by value too, never by code. Sparse rows count without the zeros
+    that happen to be stored. Rows that are equal are told apart by a counter, and are interchangeable.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, ...)
+    y : array of shape (n_samples,), optional
+        The labels.
+    **per_row : array of shape (n_samples, ...)
+        Whatever else belongs to a row, such as its weight.
+
+    Returns
+    -------
+    RowIds
+
+    Raises
+    ------
+    TypeError
+        Where a value is of a type that cannot be hashed by value.
+
+    Notes
+    -----
+    Give all that the learner sees of a row: rows that are equal here are taken for interchangeable, and certificates of
+    such bags rest on it. :meth:`StableClassifier.fit` makes these ids itself.
+
+    An id is a digest of the row, a public function without a key: whoever holds the ids can test whether a row that
+    they know was among these.
+
+    Theory: :doc:`/theory/guarantees`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steadyset as ss
+    >>> X, y = np.random.default_rng(0).normal(size=(100, 3)), np.arange(100) % 2
+    >>> ss.draw_bags(100, n_bags=10, bag_size=50, sample_ids=ss.content_ids(X, y)).coupling
+    'hash'
+    >>> kept = ss.content_ids(X[1:].astype("O"), y[1:]).values
+    >>> bool((kept == ss.content_ids(X, y).values[1:]).all())
+    True
+    """
+    return _told_apart(content_digests(X, y, **per_row))
+
+
+def group_ids(digests: NDArray[np.uint64], codes: NDArray[np.intp], kind: IdKind) -> RowIds:
+    """Return ids of groups of rows, each made of the digests (n_rows, 2) of its rows; `codes` number the groups.
+
+    The order of the rows does not matter, nor do the rows of other groups. Groups of equal rows are interchangeable.
+    """
+    order = np.lexsort((digests[:, 1], digests[:, 0], codes))
+    ends = 2 * np.cumsum(np.bincount(codes))
+    ids = _told_apart(_digest_rows(RowCells(digest_cells(digests[order]), ends)))
+    return replace(ids, kind=kind, unit="group")
+
+
+def content_words(X: Any, y: Any) -> NDArray[np.uint64]:
+    """Return for each row the id that it has where no row before equals it: equal rows have equal words."""
+    return content_digests(X, y)[:, 0]
+
+
+def content_digests(X: Any, y: Any, **per_row: Any) -> NDArray[np.uint64]:
+    """Return the digest of each row's content, two words; equal rows have equal digests."""
+    parts = {"X": X, **({} if y is None else {"y": y}), **dict(sorted(per_row.items()))}
+    try:
+        digests = [_digests(name, part) for name, part in parts.items()]
+    except NotHashableError as error:
+        raise TypeError(f"sample_ids must be given for rows that cannot be hashed; got {error}.") from error
+    if len({len(digest) for digest in digests}) != 1:
+        lengths = {name: len(digest) for name, digest in zip(parts, digests, strict=True)}
+        raise ValueError(f"{' and '.join(lengths)} must have as many rows; got {lengths}.")
+    together = np.concatenate([_under_name(name, part) for name, part in zip(parts, digests, strict=True)], axis=1)
+    return _digest_rows(RowCells(digest_cells(together), _ends(*together.shape)))
+
+
+def with_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a learner's fit under names that cannot meet `X` and `y`."""
+    return {f"fit:{name}": value for name, value in parameters.items()}
+
+
+def _digests(name: str, part: Any) -> NDArray[np.uint64]:
+    try:
+        return np.concatenate([_digest_rows(block) for block in blocks_of_rows(part)] or [np.empty((0, 2), np.uint64)])
+    except NotHashableError as error:
+        raise NotHashableError(f"{error} in {name.removeprefix('fit:')}") from error
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:  # a table of a strange kind
+        what = f"{name.removeprefix('fit:')} of type {type(part).__name__}"
+        raise NotHashableError(f"{what}, whose rows could not be read ({error})") from error
+
+
+def _under_name(name: str, digests: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    word = id_words(np.array([name]))
+    return np.column_stack([np.broadcast_to(word, len(digests)), digests])
+
+
+def _digest_rows(rows: RowCells) -> NDArray[np.uint64]:
+    cells: Cells = rows.cells
+    digests = np.empty((len(rows.ends), 2), np.uint64)
+    threads = cpu.allowed_threads() if cells.words.size > 1 << 16 else 1
+    words, kinds = np.ascontiguousarray(cells.words), cells.kinds
+    _native.digest_rows(words, None if kinds is None else np.ascontiguousarray(kinds), rows.ends, digests, threads)
+    return digests
+
+
+def _ends(n_rows: int, width: int) -> NDArray[np.int64]:
+    return np.arange(1, n_rows + 1) * width
+
+
+def _told_apart(digests: NDArray[np.uint64]) -> RowIds:
+    """Return the first word of each digest as its row's id; a further equal row's is that of digest and counter."""
+    n = len(digests)
+    order = np.lexsort((np.arange(n), digests[:, 1], digests[:, 0]))
+    same = np.zeros(n, bool)  # as the one before it, in this order
+    same[1:] = (digests[order[1:]] == digests[order[:-1]]).all(axis=1)
+    ids = digests[:, 0].copy()
+    if not same.any():
+        return RowIds("content", ids)
+    starts = np.flatnonzero(~same)
+    sizes = np.diff(np.append(starts, n))
+    counter = np.arange(n) - np.repeat(starts, sizes)
+    further = order[same]
+    numbered = np.column_stack([digests[further], counter[same].astype(np.uint64)])
+    ids[further] = _digest_rows(RowCells(digest_cells(numbered), _ends(*numbered.shape)))[:, 0]
+    last_equal = np.empty(n, np.intp)
+    last_equal[order] = np.repeat(order[starts + sizes - 1], sizes)
+    return RowIds("content", ids, last_equal)
+
+
+def _same(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return bool(np.array_equal(one, other))

@@ -1,0 +1,7 @@
+"""Stable neighbours: k-nearest neighbours averaged over infinitely many bags, exactly."""
+
+from steadyset.neighbors._certificates import NeighborCertificates
+from steadyset.neighbors._classifier import StableNeighborsClassifier
+from steadyset.neighbors._weights import NeighborWeights, neighbor_weights
+
+__all__ = ["NeighborCertificates", "NeighborWeights", "StableNeighborsClassifier", "neighbor_weights"]

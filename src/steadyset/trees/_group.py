@@ -1,0 +1,175 @@
+"""A group of trees in flat arrays: they predict together, and are saved together."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from steadyset import _native
+from steadyset._base.sklearn_doors import num_samples
+from steadyset._base.validation import shown
+from steadyset.trees import _arrays
+
+if TYPE_CHECKING:
+    from steadyset.trees._tree import TreeClassifier
+
+
+class TreeGroup:
+    """Trees that were grown together by :meth:`TreeClassifier.fit_bags`, in flat arrays.
+
+    Attributes
+    ----------
+    numbers : tuple of int
+        The number of each bag.
+    seeds : tuple of int
+        The seed of each bag.
+    classes_ : ndarray
+        The labels, in the order of the columns of `predict_proba`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from steadyset import trees
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bags = [np.arange(0, 150, 2), np.arange(1, 150, 2)]
+    >>> group = next(trees.TreeClassifier().fit_bags(X, y, bags, seeds=[1, 2]))
+    >>> group.numbers, group.predict_proba(X).shape
+    ((0, 1), (2, 150, 3))
+    """
+
+    def __init__(
+        self, prototype: "TreeClassifier", numbers: Sequence[int], seeds: Sequence[int], forest: _native.TreesForest
+    ) -> None:
+        self._prototype = prototype
+        self._forest = forest
+        self.numbers = tuple(numbers)
+        self.seeds = tuple(seeds)
+        self.classes_ = prototype.classes_
+
+    def __repr__(self) -> str:
+        return f"TreeGroup(bags {shown(self.numbers)}, {self._forest.n_nodes:,} nodes)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_forest": _arrays.state(self._forest)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forest = _native.TreesForest.make(**state["_forest"])
+
+    def predict_proba(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the probabilities that each bag's tree gives to each point.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_points, n_features)
+            Columns as in fit.
+        n_jobs : int or None, default=None
+            Threads; None means 1 unless in a joblib context.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_bags, n_points, n_classes)
+        """
+        out = np.zeros((len(self.numbers), num_samples(X), len(self.classes_)))
+        self.put_proba(X, out, n_jobs)
+        return out
+
+    def block_sums(self, X: Any, block: int, n_jobs: int | None = None) -> Iterator[NDArray[np.float64]]:
+        """Yield the sum of the probabilities of each block of consecutive bags, in the order of the bags.
+
+        Parameters
+        ----------
+        X, n_jobs : as in `predict_proba`
+        block : int
+            Bags per block.
+
+        Yields
+        ------
+        sums : ndarray of shape (n_points, n_classes)
+        """
+        threads = effective_n_jobs(n_jobs)
+        keys = self._prototype._keys(X, threads)
+        for first in range(0, len(self.numbers), block):
+            sums = np.zeros((len(keys), len(self.classes_)))
+            self._forest.add_shares(keys, first, min(first + block, len(self.numbers)), sums, threads)
+            yield sums
+
+    def put_proba(self, X: Any, out: NDArray[np.float64], n_jobs: int | None = None) -> None:
+        """Write the probabilities that each bag's tree gives to each point into an array of zeros.
+
+        Parameters
+        ----------
+        X, n_jobs : as in `predict_proba`
+        out : ndarray of shape (n_bags, n_points, n_classes)
+            Contiguous; holds zeros.
+        """
+        threads = effective_n_jobs(n_jobs)
+        self._forest.put_shares(self._prototype._keys(X, threads), out, threads)
+
+    def apply(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
+        """Return the leaf that each point ends in, by its number in the tree, level by level from 0.
+
+        Parameters
+        ----------
+        X, n_jobs : as in `predict_proba`
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_points, n_bags)
+        """
+        threads = effective_n_jobs(n_jobs)
+        keys = self._prototype._keys(X, threads)
+        out = np.empty((len(keys), len(self.numbers)), np.int64)
+        self._forest.leaves(keys, out, threads)
+        return out
+
+    def members(self) -> list["TreeClassifier"]:
+        """Return each bag's tree as a fitted classifier of its own.
+
+        Returns
+        -------
+        members : list of TreeClassifier
+        """
+        return [
+            self._prototype._member(seed, forest)
+            for seed, forest in zip(self.seeds, _arrays.split_trees(self._forest), strict=True)
+        ]
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The mean over the bags of each tree's normalised decrease of impurity by feature."""
+        return np.asarray(_arrays.importances(self._forest).mean(axis=0))
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the trees to `folder` as plain arrays, whole or not at all.
+
+        Parameters
+        ----------
+        folder : path
+            Made when it does not exist.
+        overwrite : bool, default=False
+            Whether saved trees may be replaced.
+        """
+        from steadyset.trees import _saved
+
+        _saved.write(folder, self, overwrite)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> "TreeGroup":
+        """Read trees that :meth:`save` wrote; nothing in the files is executed.
+
+        Parameters
+        ----------
+        folder : path
+
+        Returns
+        -------
+        group : TreeGroup
+        """
+        from steadyset.trees import _saved
+
+        return _saved.read(folder)

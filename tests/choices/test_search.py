@@ -1,0 +1,158 @@
+"""StableSearch: settings that hold steady, for grids, random and halving searches, and anything that chooses."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, load_iris
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, HalvingRandomSearchCV, KFold, RandomizedSearchCV
+from sklearn.tree import DecisionTreeClassifier
+
+import steadyset as ss
+from steadyset.ensemble import learner_seed, seeded
+
+X, Y = load_iris(return_X_y=True)
+TREE = DecisionTreeClassifier(random_state=0)
+
+
+def grid(**more):
+    return GridSearchCV(TREE, {"max_depth": [1, 2, 4]}, cv=3, **more)
+
+
+def test_every_bag_searches_on_its_own_rows():
+    found = ss.StableSearch(grid(), 12, random_state=3).fit(X, Y)
+    for bag, rows in enumerate(found.bags_):
+        inner = seeded(grid(refit=False), learner_seed(found.seed_, bag)).fit(X[rows], Y[rows])
+        setting = found.choice_.outcomes[found.choice_.codes[bag]].value
+        assert setting == inner.best_params_
+    assert found.candidates_[0]["max_depth"] in (2, 4)
+    assert found.guarantee().n_classes is None
+    assert found.audit().n_units == 150
+
+
+def test_results_are_the_same_for_any_number_of_jobs():
+    search = RandomizedSearchCV(TREE, {"max_depth": range(1, 30), "min_samples_leaf": [1, 5]}, n_iter=4, cv=3)
+    one, two = (ss.StableSearch(search, 10, random_state=1, n_jobs=jobs).fit(X, Y) for jobs in (1, 2))
+    assert one.choice_.outcomes == two.choice_.outcomes
+    assert np.array_equal(one.choice_.codes, two.choice_.codes)
+
+
+def test_random_candidates_are_drawn_once():
+    search = RandomizedSearchCV(TREE, {"min_impurity_decrease": np.linspace(0, 1, 10_001)}, n_iter=3, cv=3)
+    found = ss.StableSearch(search, 15, random_state=0).fit(X, Y)
+    assert len(found.choice_.outcomes) <= 3
+    halving = HalvingRandomSearchCV(TREE, {"min_impurity_decrease": np.linspace(0, 1, 10_001)}, n_candidates=4, cv=3)
+    assert len(ss.StableSearch(halving, 6, random_state=0).fit(X, Y).choice_.outcomes) <= 4
+    with pytest.raises(ValueError, match=r"^n_candidates must be a number, the same for every bag; got 'exhaust'"):
+        ss.StableSearch(HalvingRandomSearchCV(TREE, {"max_depth": [1, 2]}), 5).fit(X, Y)
+
+
+def test_a_dropped_row_leaves_the_other_bags_as_they_were():
+    model = ss.StableSearch(grid(), 20, max_samples=30, random_state=0)
+    before = model.fit(X, Y)
+    row = 17
+    kept = np.delete(np.arange(150), row)
+    other = ss.StableSearch(grid(), 20, max_samples=30, random_state=0).fit(X[kept], Y[kept])
+    untouched = ~before.bags_.holds(row)
+    mine = [before.choice_.outcomes[code] for code in before.choice_.codes[untouched]]
+    theirs = [other.choice_.outcomes[code] for code in other.choice_.codes[untouched]]
+    assert mine == theirs
+    assert 5 < untouched.sum() < 20
+
+
+def test_regression_clusters_and_callables():
+    ridge = GridSearchCV(Ridge(), {"alpha": [0.01, 1.0, 100.0]}, cv=KFold(3, shuffle=True))
+    found = ss.StableSearch(ridge, 10, random_state=0, refit=True).fit(X[:, :3], X[:, 3])
+    assert [model.alpha for model in found.estimators_] == [setting["alpha"] for setting in found.candidates_]
+    again = ss.StableSearch(ridge, 10, random_state=0).fit(X[:, :3], X[:, 3])
+    assert np.array_equal(found.choice_.codes, again.choice_.codes)
+
+    def clusters(rows, random_state):
+        inertia = [KMeans(k, n_init=1, random_state=random_state).fit(rows).inertia_ for k in (1, 2, 3, 4, 5)]
+        return int(np.argmax(np.diff(inertia, 2))) + 2
+
+    counted = ss.StableSearch(clusters, 10, random_state=0).fit(X)
+    assert {outcome.value for outcome in counted.choice_.outcomes} <= {2, 3, 4}
+    assert counted.candidates_
+
+
+class Chooser:
+    """Something with fit and best_params_, and no more."""
+
+    def fit(self, rows, labels):
+        self.best_params_ = {"b": np.int64(len(np.unique(labels))), "a": [1, 2.0]}
+        return self
+
+
+def test_any_object_with_best_params():
+    found = ss.StableSearch(Chooser(), 4, random_state=0).fit(X, Y)
+    assert found.candidates_ == [{"b": 3, "a": [1, 2.0]}]
+
+
+def test_settings_are_compared_in_one_form():
+    from steadyset.choices._settings import canonical
+
+    assert canonical({"a": 1, "b": [1, 2]}) == canonical({"b": (np.int32(1), 2), "a": np.int64(1)})
+    assert canonical({"max_features": 1}) != canonical({"max_features": 1.0})
+    assert canonical({"x": True}) != canonical({"x": 1})
+    shallow = [canonical({"e": DecisionTreeClassifier(max_depth=2)}) for _ in range(2)]
+    assert shallow[0] == shallow[1]
+    assert shallow[0] != canonical({"e": DecisionTreeClassifier()})
+    assert canonical(float("nan")) == canonical(np.float32("nan"))
+
+
+def test_several_scores_are_decided_by_the_one_that_refits():
+    search = grid(scoring=["accuracy", "f1_macro"], refit="f1_macro")
+    found = ss.StableSearch(search, 5, random_state=0).fit(X, Y)
+    rows = found.bags_[0]
+    inner = seeded(grid(scoring="f1_macro"), learner_seed(found.seed_, 0)).fit(X[rows], Y[rows])
+    assert found.choice_.outcomes[found.choice_.codes[0]].value == inner.best_params_
+
+
+def test_failures_name_their_bag():
+    def fails(rows, labels, random_state):
+        if 3 in rows[:, 0].round(1):
+            return "fine"
+        raise RuntimeError("no such luck")
+
+    numbers = np.arange(40.0)[:, None]
+    with pytest.raises(RuntimeError, match=r"^bag \d+ \(learner seed \d+\) failed: no such luck"):
+        ss.StableSearch(fails, 20, random_state=0).fit(numbers, numbers[:, 0])
+    with pytest.raises(TypeError, match=r"^bag 0 \(learner seed \d+\) failed: the choice must be hashable; got \[1\]"):
+        ss.StableSearch(lambda rows, labels: [1], 5, random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [(5, "^search must be an object with fit and best_params_"), (GridSearchCV, "^search must be an object")],
+)
+def test_what_is_no_search_is_refused(search, message):
+    with pytest.raises(TypeError, match=message):
+        ss.StableSearch(search).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^refit must be False for a search without an estimator"):
+        ss.StableSearch(lambda rows: 1, refit=True).fit(X)
+
+
+@pytest.mark.trial
+def test_digits_against_searches_without_each_row(full_trials):
+    """A 12-point grid, a tree, 100 bags; the plain search refitted without each of 100 rows, and so the sets."""
+    digits, labels = load_digits(return_X_y=True)
+    rows = slice(None) if full_trials else slice(200)
+    digits, labels = digits[rows], labels[rows]
+    depths, leaves = ([3, 5, 7, 9, 12, 15], [1, 4]) if full_trials else ([3, 9], [1, 4])
+    plain = GridSearchCV(TREE, {"max_depth": depths, "min_samples_leaf": leaves}, cv=3, refit=False)
+    n_bags, n_left = (100, 100) if full_trials else (15, 3)
+    stable = ss.StableSearch(plain, n_bags, random_state=0, epsilon=0.3, max_samples=0.5, n_jobs=2).fit(digits, labels)
+    first, flips, apart = plain.fit(digits, labels).best_params_, 0, 0
+    for row in np.random.default_rng(0).choice(len(digits), n_left, replace=False):
+        kept = np.delete(np.arange(len(digits)), row)
+        flips += plain.fit(digits[kept], labels[kept]).best_params_ != first
+        left = stable.choice_.codes[~stable.bags_.holds(row)]
+        without = ss.stable_choice([stable.choice_.outcomes[code] for code in left], 0.3)
+        apart += not set(without.candidates) & set(stable.choice_.candidates)
+    audit = stable.audit()
+    print(f"{stable.summary()} guarantee {stable.guarantee().delta:.3f}, audit {audit.max_instability:.4f}")
+    print(f"plain search flips in {flips} of {n_left}, sets are disjoint in {apart}")
+    assert apart <= flips
+    assert audit.max_instability <= max(stable.guarantee().delta, 0.05)

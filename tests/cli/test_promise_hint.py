@@ -1,0 +1,82 @@
+"""`steadyset fit --delta`, and the options that a fit which promises little names: added to it, they work."""
+
+import itertools
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+import steadyset as ss
+from steadyset.cli._promise_hint import hint
+
+SETTINGS = itertools.product((25, 90, 400, 2_000, 60_000), (2, 7), (5, 300, 1_700), (0.5, 0.1), (0.05, 0.15))
+NONE = "are too few for a promise of 5 in 100"
+
+
+def options_of(words):
+    return shlex.split(re.search(r"added to this command, (--delta .*?) promises", words).group(1))
+
+
+def test_every_hint_is_within_reason_and_true():
+    seen = set()
+    for n_samples, n_classes, n_bags, share, epsilon in SETTINGS:
+        setting = {"n_samples": n_samples, "n_classes": n_classes}
+        guarantee = ss.selection_stability(**setting, n_bags=n_bags, bag_size=share, epsilon=epsilon)
+        if guarantee.delta <= 0.05:
+            continue
+        words = hint(guarantee, ss.InflatedArgmax(epsilon))
+        if NONE in words:
+            seen.add(None)
+            size = min(max(30, 10 * n_classes), guarantee.bag_size)
+            for bags in {n_bags, max(n_bags, 500)}:
+                assert ss.selection_stability(**setting, n_bags=bags, bag_size=size, epsilon=0.5).delta > 0.05
+            continue
+        options = options_of(words)
+        given = dict(zip(options[::2], options[1::2], strict=True))
+        seen.add(tuple(given))
+        bags, size = (int(text.replace(",", "")) for text in re.findall(r"([\d,]+) (?:bags|rows)", words)[-2:])
+        assert bags == int(given.get("--n-bags", n_bags))
+        promised = ss.selection_stability(
+            **setting, n_bags=bags, bag_size=size, epsilon=float(given.get("--epsilon", epsilon))
+        )
+        assert promised.delta <= 0.05
+        assert size <= guarantee.bag_size
+    assert seen >= {("--delta",), ("--delta", "--n-bags"), ("--delta", "--n-bags", "--epsilon"), None}
+
+
+def test_a_rule_without_an_epsilon_is_not_told_of_one():
+    guarantee = ss.selection_stability(n_samples=90, n_classes=2, n_bags=600, bag_size=0.5, epsilon=0.05)
+    assert "--epsilon" in hint(guarantee, ss.InflatedArgmax(0.05))
+    words = hint(guarantee, ss.MassThreshold(0.52))
+    assert NONE in words
+    assert "epsilon" not in words
+
+
+@pytest.mark.parametrize(("rows", "options"), [(300, []), (900, ["--epsilon", 0.06]), (600, ["--bag-size", 40])])
+def test_added_to_the_command_they_keep_the_promise(rows, options, run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "d.npz", X=rng.normal(size=(rows, 2)), y=rng.integers(0, 2, rows))
+    command = ["fit", tmp_path / "d.npz", "--estimator", "naive-bayes", "--n-bags", 30, "--n-jobs", 1, "--no-score"]
+    command += [*options, "-o", tmp_path / "m.skops"]
+    told = run(*command).stderr
+    words = re.search(r"note: (this promises little.*)\n", told).group(1)
+    found = json.loads(run(*command, *options_of(words), "--json").stdout)
+    assert found["guarantee"]["delta"] <= 0.05
+    assert f"{found['n_bags']:,} bags of {found['bag_size']:,} rows" in words
+    assert found["delta"] == 0.05
+
+
+def test_delta_and_auto_on_the_command_line(run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "d.npz", X=rng.normal(size=(300, 2)), y=rng.integers(0, 2, 300))
+    command = ["fit", tmp_path / "d.npz", "--estimator", "naive-bayes", "--n-jobs", 1, "-o", tmp_path / "m.skops"]
+    found = json.loads(
+        run(*command, "--n-bags", "auto", "--bag-size", 30, "--epsilon", 0.3, "--delta", 0.05, "--json").stdout
+    )
+    assert found["guarantee"]["delta"] <= 0.05
+    assert found["bag_size"] == 30
+    told = run(*command, "--n-bags", 10, "--delta", 0.001, "--epsilon", 0.01, code=2).stderr
+    assert re.search(r"steadyset fit: delta must be a promise .* would do\.", told)
+    assert "n_bags must be a whole number or \"auto\"; got 'few'" in run(*command, "--n-bags", "few", code=2).stderr
