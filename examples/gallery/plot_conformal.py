@@ -1,10 +1,11 @@
 """
-Coverage or stability
-=====================
+Coverage, stability, or both
+============================
 
 Conformal prediction promises that a set holds the truth with a chosen probability. The inflated argmax promises
-that a set is not contradicted when a training row is dropped. Neither promise implies the other. Here both are
-measured for both, on digits that are hard to tell apart because only the centre of each image is shown.
+that a set is not contradicted when a training row is dropped. Neither promise implies the other, and the union of
+the two sets keeps both. All three are measured here, on digits that are hard to tell apart because only the centre of
+each image is shown.
 """
 
 import matplotlib.pyplot as plt
@@ -23,11 +24,9 @@ net = lanes.NetClassifier([lanes.Linear(32), lanes.ReLU(), lanes.Linear()], epoc
 
 
 def conformal(model, level):
-    """Split conformal prediction: all labels whose probability reaches the calibrated threshold."""
-    scores = np.sort(1 - model.predict_proba(X_cal)[np.arange(len(y_cal)), y_cal])
-    threshold = scores[int(np.ceil((len(scores) + 1) * level)) - 1]
-    proba = model.predict_proba(X_test)
-    return (1 - proba <= threshold) | ss.argmax_set(proba)  # an empty set says nothing: the argmax stands for it
+    """Split conformal prediction on one network; an empty set says nothing, so that the argmax stands for it."""
+    rule = ss.conformal_rule(y_cal, model.predict_proba(X_cal), level, "lac")
+    return ss.Union(rule, ss.Argmax())(model.predict_proba(X_test))
 
 
 # %%
@@ -40,22 +39,28 @@ every = np.arange(len(y_train))
 bags = [every, *(np.delete(every, row) for row in rows)]
 full, *without = [member for group in net.fit_bags(X_train, y_train, bags, [0] * 61) for member in group.members()]
 
-predictions = ss.StableClassifier(net, n_estimators=300, random_state=0).fit_predict_bags(X_train, y_train, X_test)
-audit = ss.audit_bags(predictions, ss.Argmax(), left_out=rows)
+points = np.concatenate([X_test, X_cal])
+predictions = ss.StableClassifier(net, n_estimators=300, random_state=0).fit_predict_bags(X_train, y_train, points)
+tested, calibrating = predictions.at_points(range(len(X_test))), predictions.at_points(range(len(X_test), len(points)))
+audit = ss.audit_bags(tested, ss.Argmax(), left_out=rows)
 
-measured = {"one network, conformal": [], "300 networks, inflated argmax": []}
+measured = {"one network, conformal": [], "300 networks, inflated argmax": [], "300 networks, both": []}
 for level in (0.9, 0.94, 0.95, 0.96, 0.97, 0.98):
     sets = conformal(full, level)
     contradicted = np.mean([~(sets & conformal(other, level)).any(axis=1) for other in without], axis=0)
     covered = ss.metrics.coverage_score(y_test, sets)
     measured["one network, conformal"].append((sets.sum(axis=1).mean(), covered, contradicted.max()))
 for epsilon in (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5):
-    sets = ss.inflated_argmax(predictions.mean(), epsilon)
+    sets = ss.inflated_argmax(tested.mean(), epsilon)
     covered = ss.metrics.coverage_score(y_test, sets)
     measured["300 networks, inflated argmax"].append((sets.sum(axis=1).mean(), covered, audit.at(epsilon).max()))
+for level in (0.9, 0.94, 0.95, 0.96, 0.97, 0.98):
+    both = ss.Union(ss.conformal_rule(y_cal, calibrating.mean(), level, "lac"), ss.InflatedArgmax(0.05))
+    sets, worst = both(tested.mean()), ss.audit_bags(tested, both, left_out=rows).max_instability
+    measured["300 networks, both"].append((sets.sum(axis=1).mean(), ss.metrics.coverage_score(y_test, sets), worst))
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-for (name, points), style in zip(measured.items(), ("o--", "s-"), strict=True):
+for (name, points), style in zip(measured.items(), ("o--", "s-", "^:"), strict=True):
     size, covered, worst = np.array(points).T
     left.plot(size, covered, style, label=name)
     right.plot(size, worst, style, label=name)
@@ -68,4 +73,6 @@ plt.show()
 
 # %%
 # Conformal sets reach the level that was asked for, and are contradicted all the same. The bagged networks cover
-# more at the same size because they are the better model; no theorem says so. See the guide for when to use which.
+# more at the same size because they are the better model; no theorem says so. The union of a conformal set of the
+# bagged networks and their inflated argmax at 0.05 covers as often as was asked for, and has the promise of the
+# inflated argmax. See the guide for when to use which.

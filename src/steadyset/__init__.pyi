@@ -11,6 +11,7 @@ from .selection import (
     NDC,
     SVBOP,
     Argmax,
+    ConformalRule,
     FixedMargin,
     InflatedArgmax,
     InflatedRanking,
@@ -18,7 +19,9 @@ from .selection import (
     MassThreshold,
     Rule,
     TopK,
+    Union,
     argmax_set,
+    conformal_rule,
     entry_epsilons,
     fixed_margin,
     inflated_argmax,
@@ -29,6 +32,7 @@ from .selection import (
     stability_radius,
     svbop,
     top_k,
+    unite,
 )
 
 __version__: str
@@ -41,6 +45,7 @@ __all__ = [
     "BagPredictions",
     "Bags",
     "Certificates",
+    "ConformalRule",
     "FixedMargin",
     "Guarantee",
     "InflatedArgmax",
@@ -58,11 +63,13 @@ __all__ = [
     "StableNeighborsClassifier",
     "StableSearch",
     "TopK",
+    "Union",
     "argmax_set",
     "audit_bags",
     "audit_groups",
     "audit_refit",
     "certify",
+    "conformal_rule",
     "content_ids",
     "draw_bags",
     "entry_epsilons",
@@ -87,4 +94,5 @@ __all__ = [
     "to_labels",
     "top_k",
     "trees",
+    "unite",
 ]

@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["selection", "guarantees", "audit", "certificates", "neighbors", "metrics", "choices", "corrections"]
+PAGES = [
+    "selection",
+    "guarantees",
+    "audit",
+    "certificates",
+    "neighbors",
+    "metrics",
+    "choices",
+    "coverage",
+    "corrections",
+]
 RESULT = re.compile(r"(Theorem|Lemma|Corollary|Correction) \w+: ")
 
 

@@ -471,13 +471,16 @@ def rule(value: Any) -> Any:
 
 
 def rule_mask(select: Any, proba: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return the sets that a rule, or any callable, gives to probabilities, checked to be a mask without empty sets."""
+    """Return the sets that a rule, or any callable, gives to probabilities, checked to be a mask.
+
+    Only a rule that says so may give empty sets.
+    """
     mask = np.asarray(rule(select)(proba))
     if mask.dtype != np.bool_ or mask.shape != proba.shape:
         raise ValueError(
             f"rule must return a bool mask of shape {proba.shape}; got dtype {mask.dtype} and shape {mask.shape}."
         )
-    if not mask.any(axis=-1).all():
+    if not getattr(select, "may_be_empty", False) and not mask.any(axis=-1).all():
         raise ValueError(
             f"rule must select at least one label; got an empty set at point {int(np.argmin(mask.any(axis=-1)))}."
         )

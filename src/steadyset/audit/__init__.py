@@ -1,6 +1,7 @@
 """After training: what a left-out row changes, measured from the bags that were drawn, and what is proved of it."""
 
 from steadyset.audit._certificates import CertificateOverview, Certificates, CertifyRun, anytime_alpha, certify
+from steadyset.audit._covering import CoveringPromise, CoveringRun
 from steadyset.audit._left_out import LeftOut, drawn_rows
 from steadyset.audit._near_rows import NearAudit, NearModels, audit_near_rows
 from steadyset.audit._refits import audit_models
@@ -15,6 +16,8 @@ __all__ = [
     "CertificateOverview",
     "Certificates",
     "CertifyRun",
+    "CoveringPromise",
+    "CoveringRun",
     "LeftOut",
     "NearAudit",
     "NearModels",

@@ -39,7 +39,11 @@ class ReferenceModel:
             up_to = np.maximum(self._entries, entry_epsilons(model)).min(axis=1)
             up_to = _agreeing(up_to, conflict, self._how.path_epsilon)
             last = np.where((up_to > 0) | conflict, up_to, -1.0)
-        return ModelComparison(conflict, both / (self._sets | without).sum(axis=1), shift, last)
+        either = (self._sets | without).sum(axis=1)
+        alike = np.where(
+            either, both / np.maximum(either, 1), 1.0
+        )  # two empty sets are alike, and conflict all the same
+        return ModelComparison(conflict, alike, shift, last)
 
 
 def _agreeing(up_to: NDArray[np.float64], conflict: NDArray[np.bool_], epsilon: float) -> NDArray[np.float64]:

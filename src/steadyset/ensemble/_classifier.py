@@ -15,7 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from steadyset._base import validation
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import CallbackSupportMixin, num_samples, with_callbacks
-from steadyset.audit import AuditOptions, AuditRun, Certificates, CertifyRun, StabilityAudit, anytime_alpha
+from steadyset.audit import (
+    AuditOptions,
+    AuditRun,
+    Certificates,
+    CertifyRun,
+    CoveringPromise,
+    CoveringRun,
+    StabilityAudit,
+    anytime_alpha,
+)
 from steadyset.bags import BagPredictions, Bags, guarantee_of_rule
 from steadyset.ensemble import _bag_fits, _fit_inputs, _fit_until, _learners, _out_of_bag, _prediction, _promise
 from steadyset.ensemble._callbacks import bag_progress
@@ -103,6 +112,8 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         For each training row the mean over the bags that do not hold it, NaN where every bag holds it; only with
         `oob_score=True`.
+    oob_label_proba_ : ndarray of shape (n_samples,)
+        Of that, the column of the row's own label: what `predict_covering_set` needs; only with `oob_score=True`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where `X` has string column names.
@@ -350,6 +361,50 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         """
         chosen = chosen_rule(self._rule(), epsilon, rule)
         return validation.rule_mask(chosen, self.predict_proba(X))
+
+    def predict_covering_set(self, X: Any, coverage: float = 0.9, epsilon: float | None = None) -> NDArray[np.bool_]:
+        """Return sets with two promises: they hold the true label, and they hold steady.
+
+        The conformal set of jackknife+ after bagging, from the bags that leave each training row out, united with the
+        set of `predict_set`. No calibration rows are held back. It needs a fit with `oob_score=True`.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        coverage : float, default=0.9
+            How often the sets are to hold the true label; :meth:`covering_promise` says what is proved.
+        epsilon : float, optional
+            As in `predict_set`.
+
+        Returns
+        -------
+        bool ndarray of shape (n_points, n_classes)
+
+        Notes
+        -----
+        Theory: :doc:`/theory/coverage`.
+        """
+        check_is_fitted(self)
+        rule = chosen_rule(self._rule(), epsilon, None)
+        run = CoveringRun(self.bags_, _out_of_bag.label_proba_for_covering(self), coverage, self.n_jobs)
+        sets = [run.sets(block) | validation.rule_mask(rule, block.mean()) for block in self.prediction_blocks(X)]
+        return sets[0] if len(sets) == 1 else np.concatenate(sets)
+
+    def covering_promise(self, coverage: float = 0.9, epsilon: float | None = None) -> CoveringPromise:
+        """Return what is promised of the sets of `predict_covering_set`: coverage and stability, named apart.
+
+        Parameters
+        ----------
+        coverage, epsilon
+            As in `predict_covering_set`.
+
+        Returns
+        -------
+        CoveringPromise
+        """
+        check_is_fitted(self)
+        rule = chosen_rule(self._rule(), epsilon, None)
+        return CoveringPromise.of(coverage, guarantee_of_rule(self.bags_, rule, len(self.classes_)))
 
     def bag_predictions(self, X: Any) -> BagPredictions:
         """Return what every bag predicts: what audits and certificates work on.
@@ -632,7 +687,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             groups = kept + [group for _, group in fit.run(bags, missing, advance)]
         self.classes_, self.bags_, self.bag_size_, self.seed_ = data.classes, bags, bags.bag_size, fit.seed
         self.groups_ = sorted(groups, key=lambda group: group.numbers[0])
-        for outdated in ("estimators_", "oob_score_", "oob_decision_function_", *_OF_GROUPS):
+        for outdated in ("estimators_", "oob_score_", "oob_decision_function_", "oob_label_proba_", *_OF_GROUPS):
             self.__dict__.pop(outdated, None)
         if data.groups is not None:
             together = data.groups
@@ -642,6 +697,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         if self.oob_score:
             proba = self.oob_proba(data.X)
             self.oob_decision_function_, self.oob_score_ = proba, _out_of_bag.accuracy(proba, data.codes)
+            self.oob_label_proba_ = proba[np.arange(len(proba)), data.codes]
 
     @property
     def _row_groups(self) -> RowGroups | None:

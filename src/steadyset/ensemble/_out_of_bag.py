@@ -54,3 +54,15 @@ def check_training_rows(X: Any, n_rows: int) -> None:
     n = num_samples(as_rows(X))
     if n != n_rows:
         raise ValueError(f"X must be the {n_rows} training rows in the order of the fit; got {n} rows.")
+
+
+def label_proba_for_covering(model: Any) -> NDArray[np.float64]:
+    """Return what the bags that leave a training row out say of its own label; an error where it was not kept."""
+    if "group_rows_" in vars(model):
+        raise ValueError("groups must be None in a fit for predict_covering_set; got a fit whose bags hold groups.")
+    if "oob_label_proba_" not in vars(model):
+        raise ValueError(
+            "oob_score must be True in a fit for predict_covering_set, which rests on the out-of-bag probabilities of "
+            "the training rows; got False."
+        )
+    return np.asarray(model.oob_label_proba_)

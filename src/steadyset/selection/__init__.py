@@ -1,6 +1,7 @@
 """Selection rules: from probabilities to sets of labels. One file per rule."""
 
 from steadyset.selection._argmax import Argmax, argmax_set
+from steadyset.selection._conformal import ConformalRule, conformal_rule, conformal_threshold, true_label_scores
 from steadyset.selection._fixed_margin import FixedMargin, fixed_margin
 from steadyset.selection._inflated_argmax import InflatedArgmax, chosen_rule, inflated_argmax, with_epsilon
 from steadyset.selection._inflated_ranking import InflatedRanking, inflated_ranking
@@ -14,12 +15,14 @@ from steadyset.selection._radius import stability_radius
 from steadyset.selection._rule import Rule, rule_name
 from steadyset.selection._svbop import SVBOP, svbop
 from steadyset.selection._top_k import TopK, top_k
+from steadyset.selection._union import Union, unite
 
 __all__ = [
     "NDC",
     "RULES_BY_NAME",
     "SVBOP",
     "Argmax",
+    "ConformalRule",
     "FixedMargin",
     "InflatedArgmax",
     "InflatedRanking",
@@ -28,8 +31,11 @@ __all__ = [
     "MassThreshold",
     "Rule",
     "TopK",
+    "Union",
     "argmax_set",
     "chosen_rule",
+    "conformal_rule",
+    "conformal_threshold",
     "entry_epsilons",
     "fixed_margin",
     "inflated_argmax",
@@ -42,5 +48,7 @@ __all__ = [
     "stability_radius",
     "svbop",
     "top_k",
+    "true_label_scores",
+    "unite",
     "with_epsilon",
 ]

@@ -119,6 +119,8 @@ def chosen_rule(own: Any, epsilon: float | None, rule: Any) -> Any:
 
 def with_epsilon(rule: Any, epsilon: float) -> Any:
     """Return the rule at another epsilon; for a rule without one, the inflated argmax at that epsilon."""
+    if hasattr(rule, "at_epsilon"):
+        return rule.at_epsilon(epsilon)
     if is_dataclass(rule) and not isinstance(rule, type) and "epsilon" in {field.name for field in fields(rule)}:
         return replace(rule, epsilon=epsilon)
     return InflatedArgmax(epsilon)

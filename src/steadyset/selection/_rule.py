@@ -92,6 +92,16 @@ class Rule(ABC):
         return 1
 
     @property
+    def parts(self) -> tuple["Rule", ...]:
+        """The rules each of which, by itself, makes the sets steady: the rule itself, for all but a union."""
+        return (self,)
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether a set may hold no label, which then conflicts with every other."""
+        return False
+
+    @property
     def holds_inflated_argmax(self) -> bool:
         """Whether the sets always hold those of the inflated argmax at the compatible epsilon."""
         return False
