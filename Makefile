@@ -7,6 +7,8 @@ OLDEST_PYTHON ?= python3.11
 OLDEST := .venv-oldest
 # The core rooms; what needs torch, JAX, LightGBM or XGBoost is skipped there.
 OLDEST_TESTS := $(addprefix tests/,_base selection guarantees bags audit metrics ensemble plot cli test_package.py)
+# Of the native code, the machine and kills, whatever the dependencies are.
+OLDEST_LEFT_OUT := $(addprefix --ignore=tests/_base/,test_simd.py test_compilers.py test_same_bits.py test_interrupts.py test_saved_folders.py)
 PLATFORMS := build/platforms
 NATIVE := CMakeLists.txt $(shell find native -type f)
 
@@ -58,7 +60,7 @@ test: lint
 test-oldest: $(OLDEST)/.test
 	@$(OLDEST)/bin/python tools/floors.py check test-core
 	@echo "test-oldest: the core tests"
-	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -q -W ignore::pyparsing.warnings.PyparsingDeprecationWarning $(OLDEST_TESTS)
+	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -q -W ignore::pyparsing.warnings.PyparsingDeprecationWarning $(OLDEST_LEFT_OUT) $(OLDEST_TESTS)
 
 docs: $(VENV)/.docs
 	@echo "docs: the site, warnings are errors"
