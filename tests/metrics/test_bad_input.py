@@ -69,8 +69,6 @@ BAD = {
         "sets must be a bool array whose last axis is the labels; got dtype bool and shape (2, 0).",
     ),
     "empty set, utility": (lambda: metrics.u80_score([0, 1], GAPS), EMPTY.format("sets")),
-    "empty set, old": (lambda: metrics.conflict_rate(GAPS, SETS), EMPTY.format("sets_old")),
-    "empty set, new": (lambda: metrics.conflict_rate(SETS, GAPS), EMPTY.format("sets_new")),
     "conflict shapes": (
         lambda: metrics.conflict_rate(SETS, SETS[:1]),
         "sets_new must have the shape of sets_old, (2, 3); got (1, 3).",

@@ -131,3 +131,9 @@ def test_an_estimate_is_a_float_that_travels():
         assert (copied, copied.standard_error) == (0.25, 0.125)
     with pytest.raises(AttributeError):
         estimate.standard_error = 0.0
+
+
+def test_an_empty_set_conflicts_with_every_set():
+    sets, empty = np.array([[True, False], [True, True]]), np.zeros((2, 2), bool)
+    assert metrics.conflict_rate(sets, empty) == metrics.conflict_rate(empty, empty) == 1
+    assert metrics.by_size([0, 1], empty)["n_sets"] == (2,)

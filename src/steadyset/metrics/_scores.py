@@ -173,7 +173,8 @@ def conflict_rate(sets_old: Any, sets_new: Any, *, n_common: int = 1, sample_wei
     Parameters
     ----------
     sets_old, sets_new : bool arrays of shape (n_samples, n_classes)
-        Label sets of the same samples before and after, with the same columns; none empty.
+        Label sets of the same samples before and after, with the same columns. An empty set, which conformal
+        prediction may give, conflicts with every set.
     n_common : int, default=1
         How many labels two sets must have in common not to conflict: the `n_common` of the rule that they come from,
         which is k for the inflated top k.
@@ -198,8 +199,7 @@ def conflict_rate(sets_old: Any, sets_new: Any, *, n_common: int = 1, sample_wei
     >>> ss.metrics.conflict_rate(ss.inflated_argmax(old, epsilon=0.1), ss.inflated_argmax(new, epsilon=0.1))
     0.0
     """
-    old = set_validation.no_empty_set(set_validation.sample_sets(sets_old, "sets_old"), "sets_old")
-    new = set_validation.no_empty_set(set_validation.sample_sets(sets_new, "sets_new"), "sets_new")
+    old, new = set_validation.sample_sets(sets_old, "sets_old"), set_validation.sample_sets(sets_new, "sets_new")
     set_validation.same_shape(new, "sets_new", old.shape, "sets_old")
     weights = set_validation.sample_weights(sample_weight, len(old))
     least = validation.count(n_common, "n_common")
