@@ -60,21 +60,33 @@ def values(table: str, level: str) -> dict[str, float]:
     return {line["what"]: line["value"] for line in json.loads(path.read_text())["lines"]} if path.exists() else {}
 
 
-def cell(pattern: str, measured: dict[str, float]) -> str:
-    """The pattern with two digits for each name; a name that is not among the lines is an error."""
-    return re.sub(r"\{([^}]*)\}", lambda found: f"{measured[found[1]]:.2g}", pattern) if measured else "not run"
+def cell(pattern: str, measured: dict[str, float], before: str) -> str:
+    """The pattern with two digits for each name; a name that is not among the lines is an error.
+
+    Where the table was not run at a level, what the README said before is kept: it says itself which run that was.
+    """
+    return re.sub(r"\{([^}]*)\}", lambda found: f"{measured[found[1]]:.2g}", pattern) if measured else before
 
 
-def table() -> str:
+def cells_of(table: str) -> dict[str, list[str]]:
+    """The cells of a table in Markdown by the first one of their row."""
+    rows = [[one.strip() for one in line.strip("| ").split(" | ")] for line in table.splitlines()]
+    return {row[0]: row[1:] for row in rows}
+
+
+def table(before: str) -> str:
     """The table, as Markdown."""
     lines = ["| what | " + " | ".join(LEVELS.values()) + " | table |", "|---" * (len(LEVELS) + 2) + "|"]
+    known = cells_of(before)
     for words, name, pattern in ROWS:
-        cells = [cell(pattern, values(name, level)) for level in LEVELS]
+        old = known.get(words, ["not run"] * len(LEVELS))
+        cells = [cell(pattern, values(name, level), was) for level, was in zip(LEVELS, old, strict=False)]
         lines.append(f"| {words} | {' | '.join(cells)} | {name} |")
     return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
     text = README.read_text(encoding="utf-8")
-    before, rest = text.split(START)
-    README.write_text(f"{before}{START}{table()}{END}{rest.split(END)[1]}", encoding="utf-8")
+    head, rest = text.split(START)
+    before, tail = rest.split(END)
+    README.write_text(f"{head}{START}{table(before)}{END}{tail}", encoding="utf-8")

@@ -93,7 +93,7 @@ LANES_INLINE void input_tile(const ConvShape& c, const float* w, Range outputs, 
   Vec sum[kIn][kWide + kTaps - 1];
 #pragma GCC unroll 8
   for (int b = 0; b < kIn; ++b)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int t = 0; t < kWide + kTaps - 1; ++t) sum[b][t] = dx[b * c.in.channel + t];
   int from = row - c.out_height + 1 > 0 ? row - c.out_height + 1 : 0;
   int to = row < c.kernel_height - 1 ? row : c.kernel_height - 1;
@@ -103,21 +103,33 @@ LANES_INLINE void input_tile(const ConvShape& c, const float* w, Range outputs, 
     const float* taps = weight_at(w, c, outputs.first, ic, kh, kw);
     const Vec* sent = dy + outputs.first * c.out.channel + (row - kh) * c.out.row;
     for (int oc = outputs.first; oc < outputs.last; ++oc, taps += per_output, sent += c.out.channel) {
-      Vec tap[kTaps][kIn];
-      for (int k = 0; k < kTaps; ++k)
-        for (int b = 0; b < kIn; ++b) tap[k][b] = spread(taps + b * per_input + k * kModels);
-#pragma GCC unroll 8
-      for (int t = 0; t < kWide; ++t) {
-        Vec value = once(sent[t]);
+      if constexpr (kIn * (kWide + kTaps - 1) + kTaps >= kRegisters) {
+        // Tap by tap: no sum waits for the product before it, and the values come straight from the cache.
 #pragma GCC unroll 8
         for (int k = 0; k < kTaps; ++k)
-          for (int b = 0; b < kIn; ++b) sum[b][t + k] += tap[k][b] * value;
+          for (int b = 0; b < kIn; ++b) {
+            const Vec tap = once(spread(taps + b * per_input + k * kModels));
+            const Vec* values = again(sent);
+#pragma GCC unroll 8
+            for (int t = 0; t < kWide; ++t) sum[b][t + k] += tap * values[t];
+          }
+      } else {
+        Vec tap[kTaps][kIn];
+        for (int k = 0; k < kTaps; ++k)
+          for (int b = 0; b < kIn; ++b) tap[k][b] = spread(taps + b * per_input + k * kModels);
+#pragma GCC unroll 8
+        for (int t = 0; t < kWide; ++t) {
+          Vec value = once(sent[t]);
+#pragma GCC unroll 8
+          for (int k = 0; k < kTaps; ++k)
+            for (int b = 0; b < kIn; ++b) sum[b][t + k] += tap[k][b] * value;
+        }
       }
     }
   }
 #pragma GCC unroll 8
   for (int b = 0; b < kIn; ++b)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int t = 0; t < kWide + kTaps - 1; ++t) dx[b * c.in.channel + t] = sum[b][t];
 }
 
@@ -126,6 +138,8 @@ void input_row(const ConvShape& c, const float* w, Range outputs, int ic, int ro
   constexpr int wide = 4;
   dx += ic * c.in.channel + row * c.in.row + kw;
   int col = 0;
+  if (kRegisters == 16)
+    for (; col + 8 <= c.out_width; col += 8) input_tile<kIn, 8, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);
   for (; col + wide <= c.out_width; col += wide) input_tile<kIn, wide, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);
   for (; col + 2 <= c.out_width; col += 2) input_tile<kIn, 2, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);
   for (; col < c.out_width; ++col) input_tile<kIn, 1, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);

@@ -73,6 +73,12 @@ LANES_INLINE Vec once(Vec value) {
   return value;
 }
 
+// The same address, of which the compiler knows nothing: it reads there again, and holds no registers for what it read.
+LANES_INLINE const Vec* again(const Vec* at) {
+  asm("" : "+r"(at));
+  return at;
+}
+
 // A zero that is made where it stands: GCC would make it before a loop and hold a register for it all the way through.
 LANES_INLINE Vec zero_here() {
   Vec zero = {};

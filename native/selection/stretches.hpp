@@ -74,6 +74,24 @@ template <class T> inline void write_mask(const T* p, int64_t n, T threshold, ui
   if (j < n) store_bytes(out + n - lanes, load(p + n - lanes) >= least);
 }
 
+// Copies the entries that reach the threshold, in their order, and returns how many they are. There is room for one
+// vector more.
+template <class T> inline int64_t keep_reaching(const T* p, int64_t n, T threshold, T* out) {
+  constexpr int lanes = Vec<T>::lanes;
+  int64_t kept = 0, j = 0;
+  Vec<T> least = broadcast(threshold);
+  for (; j + lanes <= n; j += lanes) {
+    Vec<T> x = load(p + j);
+    kept += compress(out + kept, x >= least, x);
+  }
+  for (; j < n; ++j) {
+    T x = p[j];
+    out[kept] = x;
+    kept += x >= threshold;
+  }
+  return kept;
+}
+
 // The largest entries of each stretch of a row, lane by lane, in a buffer that a thread keeps while it works.
 template <class T> class Peaks {
  public:
@@ -110,6 +128,8 @@ template <class T> class Peaks {
   // The largest entry of each lane of each stretch, for a row of n entries that was looked at.
   const T* all() const { return peaks_; }
   static int64_t count(int64_t n) { return (n + kStretch - 1) / kStretch * Vec<T>::lanes; }
+  // The peaks of whole stretches, which come first: each is another entry of the row.
+  static int64_t apart(int64_t n) { return n / kStretch * Vec<T>::lanes; }
 
   bool reaches(int64_t start, T threshold) const {
     return any(load(peaks_ + start / kStretch * Vec<T>::lanes) >= threshold);

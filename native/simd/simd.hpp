@@ -426,6 +426,21 @@ alignas(32) constexpr int32_t kToFront[16][8] = {
     {4, 5, 6, 7, 0, 1, 2, 3}, {0, 1, 4, 5, 6, 7, 2, 3}, {2, 3, 4, 5, 6, 7, 0, 1}, {0, 1, 2, 3, 4, 5, 6, 7}};
 #endif
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// The same for each choice of eight floats: a byte for each lane.
+struct FloatsToFront {
+  uint64_t lanes[256];
+  constexpr FloatsToFront() : lanes() {
+    for (int bits = 0; bits < 256; ++bits) {
+      int to = 0;
+      for (int l = 0; l < 8; ++l)
+        if (bits >> l & 1) lanes[bits] |= static_cast<uint64_t>(l) << (8 * to++);
+    }
+  }
+};
+constexpr FloatsToFront kFloatsToFront;
+#endif
+
 // Writes the chosen lanes to out, in their order, and returns how many they are. All of out[0..8) may be overwritten.
 inline int64_t compress(double* out, const Mask<double>& chosen, const Vec<double>& v) {
 #if defined(__AVX512F__)
@@ -446,6 +461,31 @@ inline int64_t compress(double* out, const Mask<double>& chosen, const Vec<doubl
   int64_t n = 0;
   for (int l = 0; l < 8; ++l) {
     double x = v.lane(l);
+    out[n] = x;
+    n += chosen.lane(l) & 1;
+  }
+  return n;
+#endif
+}
+// The same for floats: all of out[0..16) may be overwritten.
+inline int64_t compress(float* out, const Mask<float>& chosen, const Vec<float>& v) {
+#if defined(__AVX512F__)
+  __mmask16 bits = static_cast<__mmask16>(lane_bits(chosen));
+  _mm512_storeu_ps(out, _mm512_maskz_compress_ps(bits, v.part[0]));
+  return __builtin_popcount(bits);
+#elif defined(__AVX2__)
+  int64_t n = 0;
+  STEADYSET_EACH_PART {
+    int bits = _mm256_movemask_ps(reinterpret_cast<__m256>(chosen.part[i]));
+    __m256i at = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(kFloatsToFront.lanes[bits])));
+    _mm256_storeu_ps(out + n, _mm256_permutevar8x32_ps(v.part[i], at));
+    n += __builtin_popcount(static_cast<unsigned>(bits));
+  }
+  return n;
+#else
+  int64_t n = 0;
+  for (int l = 0; l < 16; ++l) {
+    float x = v.lane(l);
     out[n] = x;
     n += chosen.lane(l) & 1;
   }

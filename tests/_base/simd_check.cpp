@@ -104,6 +104,12 @@ template <class T> struct Round {
     Vec<T> ordered = only<T>(a == a, a);  // the largest is stated for numbers
     for (int l = 0; l < n; ++l) most = l == 0 || ordered.lane(l) > most ? ordered.lane(l) : most;
     same("largest_lane", largest_lane(ordered) + T{0}, most + T{0});
+    T kept[2 * n], by_loop[n];
+    int64_t count = 0;
+    for (int l = 0; l < n; ++l)
+      if (x[l] > y[l]) by_loop[count++] = x[l];
+    same("compress", compress(kept, a > b, a), count);
+    for (int l = 0; l < count; ++l) same("compress", kept[l], by_loop[l]);
     Mask<T> bits = bits_of(a);
     for (int l = 0; l < n; ++l) {
       Int wanted;
@@ -131,12 +137,6 @@ void doubles_alone(Round<double>& of) {
   float rounded[8];
   store_as_floats(rounded, a);
   for (int l = 0; l < 8; ++l) same("store_as_floats", rounded[l], static_cast<float>(of.x[l]));
-  double kept[8 + 8], by_loop[8];
-  int64_t count = 0;
-  for (int l = 0; l < 8; ++l)
-    if (of.x[l] > of.y[l]) by_loop[count++] = of.x[l];
-  same("compress", compress(kept, a > b, a), count);
-  for (int l = 0; l < count; ++l) same("compress", kept[l], by_loop[l]);
 }
 
 // Whole numbers: 16 of 32 bits, 8 of 64, and eight rows of sixteen that are turned.

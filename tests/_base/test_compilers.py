@@ -49,7 +49,7 @@ def test_other_compilers_are_refused_in_a_sentence() -> None:
     assert "steadyset is compiled by GCC, Clang or clang-cl, whose vector types it is written in; got MSVC." in said
 
 
-@pytest.mark.parametrize("room", ["selection", "bags", "audit", "lanes", "trees"])
+@pytest.mark.parametrize("room", ["selection", "bags", "audit", "lanes", "trees", "neighbors"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_hot_units_are_understood_for(target: str, room: str, tmp_path: Path) -> None:
     compiler = shutil.which("clang++")

@@ -3,8 +3,9 @@
 import json
 
 import numpy as np
+import pytest
 
-from helpers import same_bits
+from helpers import elsewhere, same_bits
 from steadyset import _native
 
 
@@ -16,6 +17,13 @@ def test_elsewhere(place):
     found = json.loads(place.run("from helpers import same_bits; same_bits.print_hashes()"))
     levels = ["baseline"] if place.emulated else _native.isa_levels()
     assert found == dict.fromkeys(levels, same_bits.PINNED)
+
+
+def test_learners_elsewhere(place):
+    if place.name == elsewhere.NO_AVX:
+        pytest.skip("scikit-learn takes long to import there, and the levels are compared in the learners' own tests")
+    found = place.run("from helpers import same_bits; print(same_bits.digest(same_bits.learners()))")
+    assert found.strip() == same_bits.digest(same_bits.learners())
 
 
 def test_a_single_bit_changes_the_hash():

@@ -124,6 +124,15 @@ def audit():
             yield from (certified.radius, certified.unsafe_rows, certified.poisoning_radius)
 
 
+def learners():
+    """What trees and neighbours predict: the same everywhere too, but free to change."""
+    X, y = whole(1, 300, 6, below=50) / 8, whole(2, 300, below=4)
+    points = whole(3, 80, 6, below=50) / 8
+    for features in (None, 2):
+        yield ss.trees.TreeClassifier(max_features=features, random_state=5).fit(X, y).predict_proba(points)
+    yield ss.StableNeighborsClassifier(n_jobs=1).fit(X, y).predict_proba(points)
+
+
 def hashes() -> dict[str, str]:
     """The hash of each kernel's results at the level in use."""
     return {kind.__name__: digest(kind()) for kind in (selection, path, bags, audit)}
