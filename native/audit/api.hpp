@@ -31,15 +31,19 @@ struct Comparison {
   const double* means;    // (units, points, classes)
   const uint8_t* sets;    // (units, points, classes), or null
   int64_t n_units, n_points, n_classes;
+  int64_t n_common;       // labels that two sets must have in common not to conflict
 };
 
-// Points to be screened in fixed point, for a rule that keeps to a margin below the largest. Arrays over pairs are
-// (points, units).
+constexpr int64_t kScreenedLabels = 16;  // the largest k of an inflated top k whose pairs are screened
+
+// Points to be screened in fixed point, for a rule that keeps to a margin below the largest, or below the k-th largest.
+// Arrays over pairs are (points, units).
 struct ScreenTask {
   BagValues values;
   TakenBags taken;
   int64_t n_classes;
   double margin;
+  int64_t k;             // the rank of the label that the margin is measured from, at most kScreenedLabels
   const double* mean;    // (points, classes)
   const uint8_t* set;    // (points, classes)
   const uint8_t* leads;  // (points, classes), the maximisers of the mean; null: only `margin` matters
@@ -88,8 +92,8 @@ struct AuditUnit {
   bool (*clear)(const ClearTask& task, int64_t first, int64_t last, uint8_t* verdict, Poll poll);
   // The spread of points [first, last), and which of them are settled.
   bool (*survey)(const SurveyTask& task, int64_t first, int64_t last, Poll poll);
-  // shift[point * stride + unit] = ||means - mean||. With sets: conflict at the same place where the sets are disjoint,
-  // and the Jaccard indices of the pairs added to jaccard[point].
+  // shift[point * stride + unit] = ||means - mean||. With sets: conflict at the same place where the sets have fewer
+  // than n_common labels in common, and the Jaccard indices of the pairs added to jaccard[point].
   void (*compare)(const Comparison& c, float* shift, uint8_t* conflict, int64_t stride, double* jaccard);
 };
 

@@ -34,8 +34,9 @@ void audit_points(nb::handle values, nb::handle patterns, nb::handle counts, nb:
               alike.count() == points && off->itemsize == 8 && off.count() == points,
           "the outputs must have the shape (points, units)");
   require(classes >= 1, "there must be a class");
-  require(rule <= static_cast<int>(RuleId::svbop), "rule is unknown");
-  require(static_cast<RuleId>(rule) != RuleId::top_k || (k >= 1 && k <= classes), "k must lie between 1 and the classes");
+  require(rule <= static_cast<int>(RuleId::inflated_top_k), "rule is unknown");
+  bool has_k = static_cast<RuleId>(rule) == RuleId::top_k || static_cast<RuleId>(rule) == RuleId::inflated_top_k;
+  require(!has_k || (k >= 1 && k <= classes), "k must lie between 1 and the classes");
   std::optional<View> paths, lasts;
   if (!entries.is_none()) {
     paths.emplace(entries, PyBUF_C_CONTIGUOUS);
@@ -56,8 +57,8 @@ void audit_points(nb::handle values, nb::handle patterns, nb::handle counts, nb:
                apart.as<uint8_t>(),
                lasts ? lasts->as<double>() : nullptr,
                alike.as<double>()};
-  bool screened = rule >= 0 && keeps_to_margin(task.rule.id);
-  require(screened || !paths, "entries are for the inflated argmax and the argmax");
+  bool screened = is_screened(task);
+  require((rule >= 0 && keeps_to_margin(task.rule.id)) || !paths, "entries are for the inflated argmax and the argmax");
   std::vector<uint8_t> unsure(screened ? static_cast<size_t>(pairs) : 0);
   over(points, threads, points_at_once(task), [&](int64_t first, int64_t end, Poll poll) {
     return compare_pairs(task, first, end, unsure.data(), poll);

@@ -27,7 +27,7 @@ void compare(const Comparison& c, float* shift, uint8_t* conflict, int64_t strid
         both += set[l] & c.sets[at + l];
         either += set[l] | c.sets[at + l];
       }
-      conflict[k * stride + i] = both == 0;
+      conflict[k * stride + i] = both < c.n_common;
       jaccard[k] += static_cast<double>(both) / static_cast<double>(either);
     }
   }

@@ -13,7 +13,8 @@ constexpr int64_t kTileColumns = 64;
 constexpr int64_t kScreenColumns = 80;
 constexpr int64_t kTogether = 1024;  // units whose means are held at a time
 
-bool is_screened(const PairTask& t) { return t.set != nullptr && keeps_to_margin(t.rule.id); }
+// How many labels two sets of a rule must have in common not to conflict.
+int64_t common_labels(const Rule& rule) { return rule.id == RuleId::inflated_top_k ? rule.k : 1; }
 
 // The largest epsilon at which two sets of the inflated argmax are disjoint, min_j max(eps_j(v), eps_j(w)).
 double last_conflict(const double* v, const double* w, int64_t n) {
@@ -58,14 +59,15 @@ class Solver {
       both += set[l] & without[l];
       either += set[l] | without[l];
     }
-    t.conflict[place] = both == 0;
+    bool apart = both < common_labels(t.rule);
+    t.conflict[place] = apart;
     t.jaccard[point] += static_cast<double>(both) / static_cast<double>(either);
     if (t.entries == nullptr) return;
     double e = last_conflict(t.entries + point * n, paths.data() + i * n, n);
     // The rule itself, which is rounded outward, decides at its own epsilon.
-    if (both == 0) e = std::max(e, t.rule.a);
+    if (apart) e = std::max(e, t.rule.a);
     else if (e >= t.rule.a) e = std::nextafter(t.rule.a, -1.0);
-    t.last[place] = e > 0 || both == 0 ? e : -1;
+    t.last[place] = e > 0 || apart ? e : -1;
   }
 };
 
@@ -74,7 +76,7 @@ Problem screen_range(const PairTask& t, int64_t first, int64_t last, uint8_t* un
   int64_t n = t.n_classes, units = t.taken.n_units, together = std::clamp<int64_t>(kScreenColumns / n, 1, 16);
   std::vector<uint8_t> leads(t.entries == nullptr ? 0 : static_cast<size_t>(last * n));  // in step with the points
   for (size_t i = static_cast<size_t>(first * n); i < leads.size(); ++i) leads[i] = t.entries[i] == 0;
-  ScreenTask task = {t.values, t.taken, n, t.rule.a * std::sqrt(0.5), t.mean, t.set, leads.empty() ? nullptr : leads.data(),
+  ScreenTask task = {t.values, t.taken, n, t.rule.a * std::sqrt(0.5), common_labels(t.rule), t.mean, t.set, leads.empty() ? nullptr : leads.data(),
                      t.shift, t.error, t.conflict, unsure, t.jaccard};
   if (t.rule.id == RuleId::argmax) task.margin = 0;
   Solver solver(t, poll);
@@ -120,7 +122,7 @@ Problem audit_range(const PairTask& t, int64_t first, int64_t last, Poll poll) {
         if (outcome.problem != Problem::none) return outcome.problem;
       }
       Comparison c = {t.mean + point * n, t.set == nullptr ? nullptr : t.set + point * n, means.data(), sets.data(),
-                      units, points, n};
+                      units, points, n, common_labels(t.rule)};
       int64_t place = point * t.taken.n_units + from;
       chosen.compare(c, t.shift + place, t.set == nullptr ? nullptr : t.conflict + place, t.taken.n_units,
                      t.jaccard + point);
@@ -130,6 +132,11 @@ Problem audit_range(const PairTask& t, int64_t first, int64_t last, Poll poll) {
 }
 
 }  // namespace
+
+bool is_screened(const PairTask& t) {
+  return t.set != nullptr &&
+         (keeps_to_margin(t.rule.id) || (t.rule.id == RuleId::inflated_top_k && t.rule.k <= kScreenedLabels));
+}
 
 int64_t points_at_once(const PairTask& t) {
   return is_screened(t) ? std::clamp<int64_t>(kScreenColumns / t.n_classes, 1, 16)

@@ -23,11 +23,14 @@ struct PairTask {
   double* jaccard;
 };
 
+// Whether nearly all pairs can be decided in fixed point.
+bool is_screened(const PairTask& task);
+
 // How many points a thread takes at a time.
 int64_t points_at_once(const PairTask& task);
 
 // Points [first, last): nearly all pairs in fixed point where the rule keeps to a margin, all others by the definition.
-// unsure: scratch of a byte for each pair, for a rule that keeps to a margin.
+// unsure: scratch of a byte for each pair, where the task is screened.
 Problem compare_pairs(const PairTask& task, int64_t first, int64_t last, uint8_t* unsure, Poll poll);
 
 }  // namespace steadyset

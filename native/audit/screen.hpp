@@ -5,6 +5,8 @@
 
 #include "audit/api.hpp"
 #include "audit/lookup.hpp"
+#include "audit/screen_top.hpp"
+#include "audit/verdict.hpp"
 #include "simd/loose.hpp"
 #include "simd/simd.hpp"
 #include "simd/space.hpp"
@@ -14,20 +16,6 @@ namespace STEADYSET_LEVEL {
 namespace {
 
 constexpr double kShiftRounding = 0x1p-23;  // of a shift of at most sqrt(2) as a float
-
-// What decides a point: its own mean and set, and how wide the boundaries are blurred.
-struct PointScreen {
-  const double* mean;
-  const uint8_t* set;
-  const uint8_t* leads;  // null: conflicts at other epsilons are not asked for
-  int64_t n_classes;
-  double size, blur;     // labels in the set; twice the error of a label's mean
-};
-
-struct Verdict {
-  Vec<double> shift, jaccard;
-  Mask<double> conflict, unsure;
-};
 
 // The largest entries met so far, and those of some labels.
 struct TopThree {
@@ -133,8 +121,12 @@ class Screen {
         double weight[8] = {};
         for (int64_t r = 0; r < some; ++r) weight[r] = 1 / (scale_ * t_.taken.counts[from + i + r]);
         turn_units(totals_.data(), tiles_, i, turned_.data(), 8);
-        for (int64_t k = 0; k < points_; ++k)
-          write(judge(seen_[k], turned_.data() + k * n_ * 8, load(weight), t_.margin), first_ + k, from + i, some);
+        for (int64_t k = 0; k < points_; ++k) {
+          const int32_t* sums = turned_.data() + k * n_ * 8;
+          Verdict verdict = t_.k == 1 ? judge(seen_[k], sums, load(weight), t_.margin)
+                                      : judge_top(seen_[k], sums, load(weight), t_.margin, t_.k);
+          write(verdict, first_ + k, from + i, some);
+        }
       }
     }
   }

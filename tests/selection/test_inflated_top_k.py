@@ -44,9 +44,11 @@ def test_agrees_with_the_definition(isa):
 def test_long_rows_are_those_of_short_ones(isa, k, width):
     """Rows of many labels find their k-th largest from peaks: ties, overlapping stretches and all."""
     rng = np.random.default_rng(k)
-    for n_labels in (257, 300, 1000, 5003):
-        w = np.round(rng.standard_normal((6, n_labels)), rng.integers(0, 4)).astype(width)
-        for epsilon in (0.0, 1e-3, 0.5, math.inf):
+    for n_labels in (65, 257, 300, 1000, 5003):
+        w = np.round(rng.standard_normal((6, n_labels)), rng.integers(0, 4))
+        flat = rng.dirichlet(np.full(n_labels, 0.3), 4)  # where most entries are candidates
+        w = np.vstack([w, flat, np.round(flat, 4)]).astype(width)
+        for epsilon in (0.0, 1e-3, 0.03, 0.5, math.inf):
             sets = ss.inflated_top_k(w, k, epsilon)
             rest = np.sort(w, axis=1)[:, : n_labels - k + 1]
             sizes = ss.inflated_argmax(rest, epsilon).sum(axis=1)
@@ -165,6 +167,29 @@ def test_audits_metrics_and_guarantees_count_common_labels():
     assert "gives a set with fewer than 3 labels in common at a point" in str(found)
     plain = ss.selection_stability(n_samples=1000, bag_size=50, epsilon=0.2, n_classes=5, n_bags=500)
     assert found.delta == plain.delta
+
+
+@pytest.mark.parametrize(("k", "n_classes"), [(1, 5), (2, 5), (5, 5), (3, 12), (17, 20)])
+def test_audits_are_brute_force(isa, k, n_classes):
+    """Nearly all pairs are screened in fixed point, up to 16 labels; ties and borders are left to the definition."""
+    rng = np.random.default_rng(k)
+    bags = ss.draw_bags(40, 70, 20, seed=0)
+    smooth = rng.dirichlet(np.full(n_classes, 3.0), (70, 10))
+    coarse = rng.multinomial(16, np.full(n_classes, 1 / n_classes), (70, 10)) / 16
+    proba = np.concatenate([smooth, coarse], axis=1)
+    free, conflicts, seen = ~bags.membership(), 0, []
+    for epsilon in (0.0, 0.003, 0.03):
+        rule = ss.InflatedTopK(k, epsilon)
+        audit = ss.audit_bags(ss.BagPredictions(proba, bags, np.arange(n_classes)), rule)
+        full = rule(proba.mean(axis=0))
+        without = np.array([rule(proba[free[:, row]].mean(axis=0)) for row in range(40)])
+        both, either = (full & without).sum(axis=2), (full | without).sum(axis=2)
+        assert np.array_equal(audit.instability, (both < k).mean(axis=0))
+        assert audit.jaccard == pytest.approx((both / either).mean(axis=0), rel=1e-12)
+        conflicts += int((both < k).sum())
+        seen.append(float((either > k).mean()))
+    assert conflicts > 100 or k == n_classes
+    assert max(seen) > 0 or k == n_classes
 
 
 def test_certificates_take_its_radius():

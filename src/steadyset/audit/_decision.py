@@ -30,9 +30,7 @@ class Decision:
 def decision(rule: Any, seed: int) -> Decision:
     """Return how an audit applies a rule; a callable that takes `random_state` always gets the same seed."""
     if isinstance(rule, Rule) and rule.kernel is not None:
-        if rule.n_common > 1:  # the native audit asks for one common label
-            return Decision(rule, None, None, None, rule.n_common)
-        return Decision(rule, rule.kernel, rule.lone_margin, rule.path_epsilon)
+        return Decision(rule, rule.kernel, rule.lone_margin, rule.path_epsilon, rule.n_common)
     n_common = rule.n_common if isinstance(rule, Rule) else 1
     return Decision(_seeded(validation.rule(rule), seed), None, None, None, n_common)
 
