@@ -165,8 +165,11 @@ def test_the_pickle_would_have_run(tmp_path):
     assert (tmp_path / "executed").is_dir()
 
 
-def test_a_tree_that_leads_outside_its_nodes_is_refused(model, stranger, zygote, tmp_path):
-    read = load_model(str(model))
+def test_a_tree_that_leads_outside_its_nodes_is_refused(stranger, zygote, run, tmp_path):
+    path = tmp_path / "good.skops"
+    settings = ["--target", "churn", "--id-column", "customer", "--n-bags", 4, "--n-jobs", 1, "--no-score"]
+    run("fit", stranger, *settings, "--estimator", "sklearn.tree.DecisionTreeClassifier", "-o", path)
+    read = load_model(str(path))
     tree = read.classifier.groups_[3].estimator[-1].tree_
     state = tree.__getstate__()
     state["nodes"]["left_child"][0] = 10**6

@@ -22,6 +22,7 @@ from steadyset.tables import (
     to_frame,
     with_encoders,
 )
+from steadyset.trees import TreeClassifier
 
 FIT = ["--target", "churn", "--id-column", "customer", "--n-bags", 6, "--n-jobs", 1]
 
@@ -122,7 +123,8 @@ def test_report_writes_one_html_file(model, stranger, run, tmp_path):
 
 ESTIMATORS = [
     ("tree", ["max_depth=4"]),
-    ("forest", ["n_estimators=3"]),
+    ("forest", []),
+    ("sklearn.ensemble.RandomForestClassifier", ["n_estimators=3"]),
     ("extra-trees", ["n_estimators=3"]),
     ("hist-boosting", ["max_iter=3"]),
     ("logistic", []),
@@ -244,6 +246,21 @@ def test_encodings_separators_decimals_and_marks(run, tmp_path):
         found = json.loads(run("fit", tmp_path / name, *common, *more, "-o", tmp_path / "m.skops").stdout)
         assert found["features"] == kinds
     assert "--encoding latin-1" in run("fit", tmp_path / "latin.csv", *common, "-o", tmp_path / "x", code=2).stderr
+
+
+@pytest.mark.parametrize("estimator", ["forest", "tree"])
+def test_trees_read_tables_as_they_are(estimator, run, tmp_path):
+    """No encoder in any bag; a text that training did not have is a missing value."""
+    kinds = ["red", "green", "", "blue"]
+    lines = ["kind,day,x,y", *(f"{kinds[i % 4]},2024-01-{i % 9 + 1:02},{i % 5},{'uv'[i % 4 < 2]}" for i in range(80))]
+    (tmp_path / "d.csv").write_text("\n".join(lines))
+    run("fit", tmp_path / "d.csv", "--n-bags", 8, "--n-jobs", 1, "--estimator", estimator, "-o", tmp_path / "m.skops")
+    model = load_model(str(tmp_path / "m.skops"))
+    assert isinstance(model.classifier.estimator_, TreeClassifier)
+    assert len(model.classifier.groups_) == 1
+    (tmp_path / "p.csv").write_text("kind,day,x\nmauve,2024-01-02,1\n,2024-01-02,1\nred,2024-01-02,1\n")
+    new, missing, known = model.classifier.predict_proba(model.frame(read_table(str(tmp_path / "p.csv"))))
+    assert new.tolist() == missing.tolist() != known.tolist()
 
 
 def test_columns_of_nothing_but_missing_values_and_without_a_name(run, tmp_path):

@@ -70,11 +70,12 @@ def test_killed_with_its_worker_processes_and_continued(tmp_path, full_trials):
 FORKING = """
 import os, sys, traceback, numpy as np, steadyset as ss
 from sklearn.datasets import load_digits
+from sklearn.tree import DecisionTreeClassifier
 X, y = load_digits(return_X_y=True)
 X, y = X[:500], y[:500]
 
 def work(folder, out, n_jobs, stream):
-    model = ss.StableClassifier(n_estimators=40, random_state=4, n_jobs=int(n_jobs), checkpoint=folder)
+    model = ss.StableClassifier(DecisionTreeClassifier(), 40, random_state=4, n_jobs=int(n_jobs), checkpoint=folder)
     bags = model.fit_predict_bags(X, y, X[:50]) if stream == "True" else model.fit(X, y).bag_predictions(X[:50])
     np.save(out, bags.proba)
 
@@ -203,9 +204,11 @@ def test_one_failing_bag_loses_no_finished_bag(tmp_path, monkeypatch):
 
 
 def test_more_bags_use_the_same_checkpoint(tmp_path):
-    few = ss.StableClassifier(n_estimators=10, random_state=0, checkpoint=tmp_path).fit(X, Y)
+    few = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=10, random_state=0, checkpoint=tmp_path).fit(X, Y)
     before = sorted(path.stat().st_mtime_ns for path in tmp_path.glob("*/bags-*"))
-    many = ss.StableClassifier(n_estimators=15, random_state=0, n_jobs=2, epsilon=0.3, checkpoint=tmp_path).fit(X, Y)
+    many = ss.StableClassifier(
+        DecisionTreeClassifier(), n_estimators=15, random_state=0, n_jobs=2, epsilon=0.3, checkpoint=tmp_path
+    ).fit(X, Y)
     assert len(list(tmp_path.iterdir())) == 1
     after = sorted(path.stat().st_mtime_ns for path in tmp_path.glob("*/bags-*"))
     assert len(after) == 15
@@ -225,14 +228,22 @@ def test_more_bags_use_the_same_checkpoint(tmp_path):
     ids=str,
 )
 def test_another_configuration_has_another_folder(tmp_path, change):
-    ss.StableClassifier(n_estimators=3, random_state=0, checkpoint=tmp_path).fit(X, Y)
-    ss.StableClassifier(**{"n_estimators": 3, "random_state": 0, "checkpoint": tmp_path, **change}).fit(X, Y)
+    ss.StableClassifier(DecisionTreeClassifier(), n_estimators=3, random_state=0, checkpoint=tmp_path).fit(X, Y)
+    ss.StableClassifier(
+        **{
+            "estimator": DecisionTreeClassifier(),
+            "n_estimators": 3,
+            "random_state": 0,
+            "checkpoint": tmp_path,
+            **change,
+        }
+    ).fit(X, Y)
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_other_data_has_another_folder(tmp_path):
     for rows, labels, weights in ((X, Y, None), (X + 1, Y, None), (X, (Y + 1) % 3, None), (X, Y, np.ones(150))):
-        ss.StableClassifier(n_estimators=2, random_state=0, checkpoint=tmp_path).fit(
+        ss.StableClassifier(DecisionTreeClassifier(), n_estimators=2, random_state=0, checkpoint=tmp_path).fit(
             rows, labels, sample_weight=weights
         )
     assert len(list(tmp_path.iterdir())) == 4
@@ -240,7 +251,7 @@ def test_other_data_has_another_folder(tmp_path):
 
 def test_clones_of_a_search_do_not_collide(tmp_path):
     def search(checkpoint):
-        model = ss.StableClassifier(n_estimators=3, random_state=0, checkpoint=checkpoint)
+        model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=3, random_state=0, checkpoint=checkpoint)
         return GridSearchCV(model, {"max_samples": [0.3, 0.6]}, cv=3, n_jobs=2).fit(X, Y).cv_results_["mean_test_score"]
 
     assert np.array_equal(search(tmp_path), search(None))
@@ -248,16 +259,19 @@ def test_clones_of_a_search_do_not_collide(tmp_path):
 
 
 def test_without_random_state_the_checkpoint_keeps_the_seed(tmp_path):
-    model = ss.StableClassifier(n_estimators=5, checkpoint=tmp_path)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=5, checkpoint=tmp_path)
     first = model.fit(X, Y).predict_proba(X)
     seed = model.seed_
     assert np.array_equal(model.fit(X, Y).predict_proba(X), first)
     assert model.seed_ == seed
-    assert ss.StableClassifier(n_estimators=5, checkpoint=tmp_path / "other").fit(X, Y).seed_ != seed
+    assert (
+        ss.StableClassifier(DecisionTreeClassifier(), n_estimators=5, checkpoint=tmp_path / "other").fit(X, Y).seed_
+        != seed
+    )
 
 
 def test_damaged_files_are_trained_again(tmp_path):
-    model = ss.StableClassifier(n_estimators=8, random_state=0, checkpoint=tmp_path)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=8, random_state=0, checkpoint=tmp_path)
     expected = model.fit(X, Y).predict_proba(X)
     files = sorted(tmp_path.glob("*/bags-*"))
     files[1].write_bytes(files[1].read_bytes()[:100])
@@ -278,7 +292,7 @@ def train_again(model, files):
 
 
 def test_swapped_files_are_trained_again(tmp_path):
-    model = ss.StableClassifier(n_estimators=8, random_state=0, checkpoint=tmp_path)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=8, random_state=0, checkpoint=tmp_path)
     expected = model.fit(X, Y).predict_proba(X)
     files = sorted(tmp_path.glob("*/bags-*"))
     one, two = files[1].read_bytes(), files[2].read_bytes()
@@ -290,8 +304,10 @@ def test_swapped_files_are_trained_again(tmp_path):
 
 
 def test_files_of_another_fit_are_trained_again(tmp_path):
-    other = ss.StableClassifier(n_estimators=8, random_state=1, checkpoint=tmp_path / "other").fit(X, Y)
-    model = ss.StableClassifier(n_estimators=8, random_state=0, checkpoint=tmp_path / "this")
+    other = ss.StableClassifier(
+        DecisionTreeClassifier(), n_estimators=8, random_state=1, checkpoint=tmp_path / "other"
+    ).fit(X, Y)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=8, random_state=0, checkpoint=tmp_path / "this")
     expected = model.fit(X, Y).predict_proba(X)
     assert not np.array_equal(other.predict_proba(X), expected)
     files = sorted((tmp_path / "this").glob("*/bags-*"))
@@ -307,7 +323,7 @@ def test_files_that_say_other_bags_inside_are_trained_again(tmp_path):
     from steadyset._base import digests
     from steadyset.ensemble import _checkpoint
 
-    model = ss.StableClassifier(n_estimators=4, random_state=0, checkpoint=tmp_path)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=4, random_state=0, checkpoint=tmp_path)
     expected = model.fit(X, Y).predict_proba(X)
     files = sorted(tmp_path.glob("*/bags-*"))
     content = digests.unsealed(files[2].read_bytes(), _checkpoint._about(files[2]))
@@ -328,7 +344,7 @@ def test_predictions_of_other_shapes_are_made_again(tmp_path, wrong):
     from steadyset._base import digests
     from steadyset.ensemble import _checkpoint
 
-    model = ss.StableClassifier(n_estimators=4, random_state=0, checkpoint=tmp_path)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=4, random_state=0, checkpoint=tmp_path)
     expected = model.fit_predict_bags(X, Y, X).proba
     path = sorted(tmp_path.glob("*/bags-*.npy"))[1]
     content = io.BytesIO()
@@ -338,7 +354,7 @@ def test_predictions_of_other_shapes_are_made_again(tmp_path, wrong):
 
 
 def test_names_of_no_bags_are_left_alone(tmp_path):
-    model = ss.StableClassifier(n_estimators=4, random_state=0, checkpoint=tmp_path)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=4, random_state=0, checkpoint=tmp_path)
     expected = model.fit(X, Y).predict_proba(X)
     (folder,) = tmp_path.iterdir()
     names = ["bags-0-99999999999", "bags-5-2", "bags-1_1", "bags--1-2", "bags-0-" + "9" * 99]
@@ -350,7 +366,7 @@ def test_names_of_no_bags_are_left_alone(tmp_path):
 
 
 def test_a_damaged_seed_is_refused(tmp_path):
-    model = ss.StableClassifier(n_estimators=2, checkpoint=tmp_path).fit(X, Y)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=2, checkpoint=tmp_path).fit(X, Y)
     (path,) = tmp_path.glob("seed-*/seed")
     path.write_bytes(path.read_bytes().replace(str(model.seed_).encode(), str(model.seed_ + 1).encode()))
     with pytest.raises(ValueError, match=r"^checkpoint must hold the seed of its fit; got the damaged file '.*/seed'"):
@@ -368,14 +384,14 @@ def test_a_full_disk_is_a_sentence_and_keeps_what_was_written(tmp_path):
         written.append(descriptor)
         true_fsync(descriptor)
 
-    model = ss.StableClassifier(n_estimators=10, random_state=0, checkpoint=tmp_path)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=10, random_state=0, checkpoint=tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", fsync)
         with pytest.raises(OSError, match=r"checkpoint must have room for bag 4; got: .*No space left on device"):
             model.fit(X, Y)
     names = sorted(path.name for path in tmp_path.glob("*/*"))
     assert names == [f"bags-{b:07}-{b:07}.joblib" for b in range(4)]
-    expected = ss.StableClassifier(n_estimators=10, random_state=0).fit(X, Y).predict_proba(X)
+    expected = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=10, random_state=0).fit(X, Y).predict_proba(X)
     assert np.array_equal(model.fit(X, Y).predict_proba(X), expected)
 
 

@@ -287,9 +287,9 @@ def test_the_same_bits_for_any_jobs_and_backend(base):
 def test_a_warm_start_equals_a_straight_run():
     straight = stable(n_estimators=30).fit(X, NAMES)
     warm = stable(n_estimators=10, warm_start=True).fit(X, NAMES)
-    kept = warm.estimators_
+    kept = warm.groups_
     warm.set_params(n_estimators=30).fit(X, NAMES)
-    assert warm.estimators_[:10] == kept
+    assert warm.groups_[: len(kept)] == kept
     assert warm.bags_ == straight.bags_
     assert np.array_equal(warm.predict_proba(X), straight.predict_proba(X))
     with pytest.warns(UserWarning, match="does not fit new bags"):
@@ -331,9 +331,9 @@ def test_without_a_row_only_the_bags_that_held_it_change(dropped):
     labels = np.where(np.arange(150) == 149, "rare", NAMES)
     space = ["rare", "setosa", "versicolor", "virginica"]
     ids = np.arange(150)
-    full = stable(n_estimators=20, classes=space).fit(X, labels, sample_ids=ids)
+    full = stable(DecisionTreeClassifier(), n_estimators=20, classes=space).fit(X, labels, sample_ids=ids)
     keep = np.delete(ids, dropped)
-    less = stable(n_estimators=20, classes=space, max_samples=full.bag_size_).fit(
+    less = stable(DecisionTreeClassifier(), n_estimators=20, classes=space, max_samples=full.bag_size_).fit(
         X[keep], labels[keep], sample_ids=keep
     )
     held = full.bags_.holds(dropped)

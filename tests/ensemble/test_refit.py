@@ -112,7 +112,7 @@ def test_a_checkpoint_is_taken_up(tmp_path):
             base, X, LABELS, POINTS, ss.Argmax(), left_out=10, random_state=0, checkpoint=tmp_path, **more
         )
 
-    model = ss.StableClassifier(n_estimators=10, random_state=0).fit(X, LABELS)
+    model = ss.StableClassifier(DecisionTreeClassifier(), n_estimators=10, random_state=0).fit(X, LABELS)
     for base in (DecisionTreeClassifier(), model):
         first = run(base)
         files = sorted(tmp_path.glob("*/bags-*"))
@@ -183,10 +183,10 @@ def test_fit_until_leaves_the_parameters_alone():
 def test_fit_until_takes_up_a_warm_start():
     rows, labels = load_iris(return_X_y=True)
     model = ss.StableClassifier(n_estimators=8, random_state=0, warm_start=True).fit(rows, labels)
-    kept = model.estimators_
+    kept = model.groups_
     model.set_params(n_estimators=12).fit_until(rows, labels, rows[:5], max_estimators=20)
     assert model.bags_.n_bags == 20
-    assert model.estimators_[:8] == kept
+    assert model.groups_[: len(kept)] == kept
     with pytest.raises(ValueError, match="n_estimators must be at least the 20 bags"):
         model.fit_until(rows, labels, rows[:5])
 

@@ -102,11 +102,11 @@ def fit(
         str,
         typer.Option(
             metavar="NAME",
-            help="tree, forest, extra-trees, hist-boosting, logistic, knn, svm, naive-bayes, mlp, net, lightgbm, "
+            help="forest, tree, extra-trees, hist-boosting, logistic, knn, svm, naive-bayes, mlp, net, lightgbm, "
             "xgboost, or a dotted name such as sklearn.svm.SVC; neighbors averages over all bags there are.",
             autocompletion=lambda: _short_names(),
         ),
-    ] = "tree",
+    ] = "forest",
     param: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the estimator; may be repeated.")
     ] = None,
@@ -323,6 +323,10 @@ def data_to_try(data: str, target: str, learner: Any) -> DataToTry:
 
 def _trains_together(learner: Any, X: Any) -> bool:
     """Return whether the learner trains many bags at once and can read these columns without encoders."""
+    from steadyset.tables import reads_frames
+
+    if reads_frames(learner):
+        return True
     return hasattr(learner, "fit_bags") and all(kind == "float64" for kind in X.dtypes) and not X.isna().any().any()
 
 

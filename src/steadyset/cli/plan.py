@@ -78,7 +78,7 @@ def plan(
         typer.Option(metavar="FILE", help="With --delta: a table to try the choices on, by 25 bags of each size."),
     ] = None,
     target: Annotated[str, typer.Option(metavar="NAME", help="Its column of labels.")] = "y",
-    estimator: Annotated[str, typer.Option(metavar="NAME", help="What is tried, as in `steadyset fit`.")] = "tree",
+    estimator: Annotated[str, typer.Option(metavar="NAME", help="What is tried, as in `steadyset fit`.")] = "forest",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Show what is guaranteed before training, or solve for what a guarantee needs.

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -33,6 +32,7 @@ from steadyset.ensemble._members import feature_importances
 from steadyset.ensemble._row_groups import BagRows, RowGroups
 from steadyset.guarantees import Guarantee
 from steadyset.selection import InflatedArgmax, chosen_rule
+from steadyset.trees import TreeClassifier
 
 _OF_GROUPS = ("group_labels_", "group_rows_", "group_ends_")
 
@@ -46,10 +46,12 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     Parameters
     ----------
     estimator : classifier, default=None
-        Any scikit-learn classifier; None is a decision tree. One that has only `predict` votes. Everything learned from
-        data (scalers, encoders) belongs into it, as a Pipeline: fitted outside the bag it voids the guarantee. A
-        `class_weight` names the labels of `y`; those that a bag does not hold are left out of it there. Where a learner
-        has threads of its own, the clones of a bag use one, unless it was given another number than its default.
+        Any scikit-learn classifier; None is a decision tree that looks at the square root of the features at each
+        split, :class:`steadyset.trees.TreeClassifier`, which grows many bags at once. One that has only `predict`
+        votes. Everything learned from data (scalers, encoders) belongs into it, as a Pipeline: fitted outside the bag
+        it voids the guarantee. A `class_weight` names the labels of `y`; those that a bag does not hold are left out of
+        it there. Where a learner has threads of its own, the clones of a bag use one, unless it was given another
+        number than its default.
     n_estimators : int or "auto", default=500
         Number of bags. "auto", with `delta`: as many as bags of `max_samples` need, rounded up to the grid of sizes;
         10,000 at most, and then bags are as much smaller as it takes, with a warning.
@@ -89,8 +91,9 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     classes_ : ndarray of shape (n_classes,)
         The label space, sorted.
     estimators_ : list of fitted estimators
-        Trained on the labels of `y`, so that ``classes_`` of each are those in its bag. One that refuses them, as
-        XGBoost's refuse all but 0, 1, ..., is trained on the codes 0, 1, ... of the labels in its bag.
+        Trained on the labels of `y`, so that ``classes_`` of each are those in its bag, or the label space where bags
+        are trained together, as by the default. One that refuses them, as XGBoost's refuse all but 0, 1, ..., is
+        trained on the codes 0, 1, ... of the labels in its bag.
     estimators_samples_ : list of ndarray
         The rows of each bag.
     bags_ : Bags
@@ -620,7 +623,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
 
     @property
     def estimator_(self) -> Any:
-        """The learner whose clones are fitted: `estimator`, or a decision tree."""
+        """The learner whose clones are fitted: `estimator`, or a `TreeClassifier`."""
         check_is_fitted(self)
         return self._learner()
 
@@ -667,7 +670,7 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         )
 
     def _learner(self) -> Any:
-        return DecisionTreeClassifier() if self.estimator is None else self.estimator
+        return TreeClassifier(max_features="sqrt") if self.estimator is None else self.estimator
 
     def _rule(self) -> Any:
         return InflatedArgmax(self.epsilon) if self.rule is None else validation.rule(self.rule)

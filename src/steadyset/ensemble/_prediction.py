@@ -45,7 +45,8 @@ def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int
     """Return the mean over the bags, summed in float64 in blocks of consecutive bags."""
     if _in_blocks(groups):
         ours: Sequence[Any] = groups
-        return _sum(sums for group in ours for sums in group.block_sums(X, BLOCK, n_jobs)) / n_bags
+        with _quiet():
+            return _sum(sums for group in ours for sums in group.block_sums(X, BLOCK, n_jobs)) / n_bags
     single = all(len(group.numbers) == 1 for group in groups)
     if single and len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
         sums = _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
@@ -85,8 +86,9 @@ def together(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -
         return None
     ours: Sequence[Any] = groups
     proba = np.zeros((n_bags, num_samples(X), len(ours[0].classes_)))
-    for group in ours:
-        group.put_proba(X, proba[group.numbers[0] : group.numbers[-1] + 1], n_jobs)
+    with _quiet():
+        for group in ours:
+            group.put_proba(X, proba[group.numbers[0] : group.numbers[-1] + 1], n_jobs)
     return proba
 
 

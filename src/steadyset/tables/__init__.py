@@ -1,12 +1,12 @@
 """Tables in, models and label sets out: what the command line is made of.
 
 A table becomes a frame of numbers, dates and categories; an estimator is put behind encoders that every bag fits for
-itself; a model file remembers which columns it was made from.
+itself, unless it reads frames as they are; a model file remembers which columns it was made from.
 """
 
 from steadyset.tables._blocks import Probabilities, check_block, open_probabilities
 from steadyset.tables._columns import Column, as_text, choose_columns, to_frame
-from steadyset.tables._encoders import TableNumbers, with_encoders
+from steadyset.tables._encoders import TableNumbers, reads_frames, with_encoders
 from steadyset.tables._estimators import SHORT_NAMES, make_estimator, parse_params
 from steadyset.tables._model import TableModel, current_versions, load_model, save_model
 from steadyset.tables._read import CsvFormat, index_columns, read_table, some_names
@@ -36,6 +36,7 @@ __all__ = [
     "output_format",
     "parse_params",
     "read_table",
+    "reads_frames",
     "require_all_known",
     "require_column",
     "save_model",

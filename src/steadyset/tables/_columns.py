@@ -37,13 +37,15 @@ def choose_columns(table: Any, features: Sequence[str], categorical: Collection[
     return [_choose(table[name], name, name in categorical) for name in features]
 
 
-def to_frame(table: Any, columns: Sequence[Column]) -> Any:
+def to_frame(table: Any, columns: Sequence[Column], *, known_only: bool = False) -> Any:
     """Return a pandas frame of the features: float64, datetime64 or category, missing values as NaN.
 
-    The codes of the categories that were there in training are the same for every table; new ones get later codes.
+    The codes of the categories that were there in training are the same for every table; new ones get later codes, or
+    with `known_only` count as missing.
     """
     pandas = require("pandas", "data")
-    return pandas.DataFrame({column.name: _values(table[column.name], column) for column in columns}, copy=False)
+    values = {column.name: _values(table[column.name], column, known_only) for column in columns}
+    return pandas.DataFrame(values, copy=False)
 
 
 def as_text(values: Any) -> Any:
@@ -120,7 +122,7 @@ def _keep(name: str) -> str:
     return f"keep it as categories with --categorical {quote(name)}"
 
 
-def _values(values: Any, column: Column) -> Any:
+def _values(values: Any, column: Column, known_only: bool) -> Any:
     arrow, pandas = require("pyarrow", "data"), require("pandas", "data")
     try:
         if column.kind == "number":
@@ -132,7 +134,8 @@ def _values(values: Any, column: Column) -> Any:
         raise ValueError(f"column {column.name!r} must hold {_PLURALS[column.kind]}; {first_line(error)}.") from None
     new = sorted(set(_categories(texts)) - set(column.categories))
     dtype = pandas.CategoricalDtype([*column.categories, *new])
-    return pandas.Categorical(texts.to_pandas(), dtype=dtype)
+    found = pandas.Categorical(texts.to_pandas(), dtype=dtype)
+    return found.set_categories(list(column.categories)) if known_only and new else found
 
 
 def _is_text(kind: Any) -> bool:

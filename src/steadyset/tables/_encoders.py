@@ -65,13 +65,21 @@ def _column_numbers(values: Any) -> NDArray[np.float64]:
     return np.asarray(values, np.float64)
 
 
-def with_encoders(estimator: Any, columns: Sequence[Column]) -> Any:
-    """Return a pipeline that reads frames of these columns, all of it to be fitted inside the bag.
+def reads_frames(estimator: Any) -> bool:
+    """Return whether an estimator takes numbers, dates and categories of a frame, missing ones too, as they are."""
+    tags = get_tags(estimator).input_tags
+    return bool(hasattr(estimator, "fit_bags") and tags.categorical and tags.string and tags.allow_nan)
 
-    Missing numbers are left to estimators that take them; others get the median of the bag, a column that says which
-    were missing, and numbers on one scale. Categories are left to estimators that take them, and one-hot encoded for
-    others, where the rare ones of a long list share a column.
+
+def with_encoders(estimator: Any, columns: Sequence[Column]) -> Any:
+    """Return a learner that reads frames of these columns: the estimator itself, or a pipeline.
+
+    A pipeline is fitted inside the bag, all of it. Missing numbers are left to estimators that take them; others get
+    the median of the bag, a column that says which were missing, and numbers on one scale. Categories are left to
+    estimators that take them, and one-hot encoded for others, where the rare ones of a long list share a column.
     """
+    if reads_frames(estimator):
+        return estimator
     categories = [j for j, column in enumerate(columns) if column.kind == "category"]
     numbers = [j for j, column in enumerate(columns) if column.kind != "category"]
     native = type(estimator).__name__ == "HistGradientBoostingClassifier"  # it takes categories

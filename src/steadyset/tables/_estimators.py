@@ -14,8 +14,8 @@ from steadyset._base.validation import shown
 
 #: Short name: the class, the parameters it gets unless others are given, and the extra that installs it.
 SHORT_NAMES: dict[str, tuple[str, dict[str, Any]]] = {
-    "tree": ("sklearn.tree.DecisionTreeClassifier", {}),
-    "forest": ("sklearn.ensemble.RandomForestClassifier", {}),
+    "tree": ("steadyset.trees.TreeClassifier", {}),
+    "forest": ("steadyset.trees.TreeClassifier", {"max_features": "sqrt"}),
     "extra-trees": ("sklearn.ensemble.ExtraTreesClassifier", {}),
     "hist-boosting": ("sklearn.ensemble.HistGradientBoostingClassifier", {}),
     "logistic": ("sklearn.linear_model.LogisticRegression", {"max_iter": 1000}),
@@ -48,7 +48,7 @@ def make_estimator(name: str, params: Mapping[str, Any] | None = None) -> Any:
     --------
     >>> from steadyset.tables import make_estimator
     >>> make_estimator("tree", {"max_depth": 3})
-    DecisionTreeClassifier(max_depth=3)
+    TreeClassifier(max_depth=3)
     """
     dotted, defaults = SHORT_NAMES.get(name, (name, {}))
     kind = _find(dotted, name)

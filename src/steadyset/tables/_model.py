@@ -23,6 +23,7 @@ from steadyset._base.validation import shown
 from steadyset.bags import check_bags
 from steadyset.tables import _model_files
 from steadyset.tables._columns import Column, to_frame
+from steadyset.tables._encoders import reads_frames
 from steadyset.tables._read import check_exists, first_line, reading, some_names
 from steadyset.tables._target import Target
 
@@ -58,13 +59,17 @@ class TableModel:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def frame(self, table: Any) -> Any:
-        """Return the features of a pyarrow Table as the ensemble reads them; a column that is missing is named."""
+        """Return the features of a pyarrow Table as the ensemble reads them; a column that is missing is named.
+
+        Texts that training did not have are missing values to a learner without encoders.
+        """
         missing = [column.name for column in self.columns if column.name not in table.column_names]
         if missing:
             raise ValueError(
                 f"the table must have the columns that the model was fitted on; {some_names(missing)} missing."
             )
-        return to_frame(table, self.columns)
+        learner = self.classifier.estimator_ if isinstance(self.classifier, StableClassifier) else None
+        return to_frame(table, self.columns, known_only=learner is not None and reads_frames(learner))
 
     def extra_columns(self, table: Any) -> list[str]:
         """Return the columns of a table that are neither features nor target nor names of rows."""

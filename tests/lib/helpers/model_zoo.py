@@ -68,7 +68,7 @@ ESTIMATORS = {
     "bagging": BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3, max_features=0.7),
     "bins": make_pipeline(KBinsDiscretizer(3, strategy="uniform"), LogisticRegression()),
     "net": NetClassifier(epochs=2),
-    "own-tree": TreeClassifier(),
+    "own-tree": make_pipeline(TreeClassifier()),
     "own-trees": TreeClassifier(),  # in a group, without encoders
     "own-neighbors": StableNeighborsClassifier(3),
 }
@@ -91,7 +91,7 @@ def model(name, n_bags=3):
     """Return a fitted model of a table."""
     frame, labels = rows()
     estimator, columns = ESTIMATORS[name], COLUMNS
-    if name in ("net", "own-trees"):
+    if name == "net":
         columns, frame = COLUMNS[:2], frame[["a", "b"]].fillna(0.0)
     else:
         estimator = with_encoders(estimator, columns)
