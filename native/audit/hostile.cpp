@@ -1,14 +1,67 @@
 #include "audit/hostile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace steadyset {
 namespace {
 
 constexpr int64_t kLabelsTried = 8;  // of a set, in the order of their votes: one that stays is enough
+
+// Puts numbers into descending order. With thousands of them, by the digits of their bits: digits that all have in common,
+// as most have where bags vote for labels, cost nothing.
+class Descending {
+ public:
+  void sort(std::vector<double>& values) {
+    size_t n = values.size();
+    if (n < kFew) {
+      std::sort(values.begin(), values.end(), std::greater<double>());
+      return;
+    }
+    keys_.resize(n);
+    next_.resize(n);
+    uint64_t differ = 0, first = key_of(values[0]);
+    for (size_t i = 0; i < n; ++i) {
+      keys_[i] = key_of(values[i]);
+      differ |= keys_[i] ^ first;
+    }
+    for (int digit = 0; digit < kDigits; ++digit) {
+      if (place(differ, digit) == 0) continue;
+      counts_.fill(0);
+      for (uint64_t key : keys_) ++counts_[place(key, digit)];
+      size_t start = 0;
+      for (size_t& count : counts_) start += std::exchange(count, start);
+      for (uint64_t key : keys_) next_[counts_[place(key, digit)]++] = key;
+      keys_.swap(next_);
+    }
+    for (size_t i = 0; i < n; ++i) values[i] = value_of(keys_[i]);
+  }
+
+ private:
+  static constexpr size_t kFew = 1024;
+  static constexpr int kBits = 11, kDigits = 6;
+  std::vector<uint64_t> keys_, next_;
+  std::array<size_t, 1 << kBits> counts_;
+
+  static size_t place(uint64_t key, int digit) { return key >> (kBits * digit) & ((1 << kBits) - 1); }
+  // Ascending keys are descending numbers.
+  static uint64_t key_of(double value) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? bits : bits ^ (~uint64_t{0} >> 1);
+  }
+  static double value_of(uint64_t key) {
+    uint64_t bits = key >> 63 ? key : key ^ (~uint64_t{0} >> 1);
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+};
 
 // One label of a point's set against all labels outside, by Theorem C2.
 class Corners {
@@ -25,8 +78,9 @@ class Corners {
   // votes: (classes, bags) of the point.
   void look(const double* votes, const uint8_t* set, int64_t n, int64_t label) {
     behind_.clear();
-    gains_.clear();
+    gains_.resize(static_cast<size_t>(n * (bags_ + 1)));
     steps_.resize(static_cast<size_t>(bags_));
+    Gain* gain = gains_.data();
     for (int64_t l = 0; l < n; ++l) {
       if (set[l]) continue;
       double behind = 0;
@@ -34,14 +88,14 @@ class Corners {
         steps_[static_cast<size_t>(b)] = votes[label * bags_ + b] - votes[l * bags_ + b];
         behind -= steps_[static_cast<size_t>(b)];
       }
-      std::sort(steps_.begin(), steps_.end(), std::greater<double>());
+      order_.sort(steps_);
       behind_.push_back(behind);
       double any = 0, all = 0;
-      gains_.push_back({0, 0});
+      *gain++ = {0, 0};
       for (double step : steps_) {
         any += std::max(step, 0.0);
         all += step + vote_;
-        gains_.push_back({any, all});
+        *gain++ = {any, all};
       }
     }
   }
@@ -74,6 +128,7 @@ class Corners {
   double margin_;
   std::vector<double> behind_, steps_, others_;
   std::vector<Gain> gains_;
+  Descending order_;
 
   bool solve(size_t place, size_t stride, Problem& problem, Poll poll) {
     size_t outside = behind_.size();
@@ -100,13 +155,13 @@ template <class T> Problem hostile_as(const HostileTask& t, int64_t first, int64
   for (int64_t k = first; k < last && !poll.ask(poll.whom); ++k) {
     const uint8_t* set = t.sets + k * n;
     labels.clear();
-    for (int64_t l = 0; l < n; ++l) {
-      totals[static_cast<size_t>(l)] = 0;
-      for (int64_t b = 0; b < bags; ++b)
+    std::fill(totals.begin(), totals.end(), 0.0);
+    for (int64_t b = 0; b < bags; ++b)  // a bag's votes lie side by side, and bags far apart
+      for (int64_t l = 0; l < n; ++l)
         totals[static_cast<size_t>(l)] += votes[static_cast<size_t>(l * bags + b)] =
             static_cast<double>(values[b * t.values.stride + k * n + l]);
+    for (int64_t l = 0; l < n; ++l)
       if (set[l]) labels.push_back(l);
-    }
     if (static_cast<int64_t>(labels.size()) == n) {  // nothing is outside
       out[k] = bags;
       continue;

@@ -196,6 +196,25 @@ def by_formula(rule, rest, own, c, n_bags, radius, total):
     return inside < rival if isinstance(rule, ss.Argmax) else inside <= rival - rule.lone_margin * n_bags
 
 
+@pytest.mark.parametrize("n_bags", [1023, 1024, 3000])
+@pytest.mark.parametrize("kind", ["labels", "shares"])
+def test_how_many_bags_may_vote_anything_is_the_formula(n_bags, kind):
+    """Theorem C2 for the argmax: the best label leads while others gain 1 and it loses its vote in the best bags."""
+    rng, n_points, n_labels = np.random.default_rng(n_bags), 6, 4
+    proba = rng.dirichlet([4, 1, 1, 0.1], size=(n_bags, n_points))
+    if kind == "labels":
+        proba = np.eye(n_labels)[(rng.random((n_bags, n_points, 1)) > np.cumsum(proba, axis=2)[:, :, :-1]).sum(axis=2)]
+    sets, found = ss.Argmax()(proba.mean(axis=0)), np.empty(n_points, np.int64)
+    _native.hostile_bags(proba, sets.view(np.uint8), 0, 0.0, 1.0, 1e-9, 0, found, 1)
+    for point in range(n_points):
+        own = int(np.argmax(sets[point]))
+        rivals = [label for label in range(n_labels) if label != own]
+        steps = proba[:, point, [own]] - proba[:, point, rivals]
+        gains = np.cumsum(np.sort(steps + 1, axis=0)[::-1], axis=0)
+        assert found[point] == ((gains - steps.sum(axis=0) + 1e-9).max(axis=1) <= 0).sum()
+        assert 0 < found[point] < n_bags
+
+
 def test_every_instruction_set_and_number_of_threads_gives_the_same(monkeypatch):
     rng = np.random.default_rng(11)
     made = [problem(rng, kind, np.float32) for kind in KINDS for _ in range(5)]

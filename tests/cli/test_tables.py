@@ -5,13 +5,16 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.utils.parallel import delayed
 
 import steadyset as ss
+from steadyset.cli._session import told_once
 from steadyset.tables import (
     choose_columns,
     choose_target,
@@ -282,6 +285,15 @@ def test_warnings_of_worker_processes_are_told_once_or_not_at_all(quiet, tmp_pat
     assert done.returncode == 0, done.stderr
     assert "ConvergenceWarning" not in done.stderr
     assert (done.stderr == "") == quiet
+
+
+def test_the_warning_of_racing_threads_is_not_told(monkeypatch, capsys):
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    with told_once(quiet=False):
+        work, numbers, _ = delayed(abs)(-1)
+        work(*numbers)  # as where another thread has just emptied the filters
+        warnings.warn("something else", stacklevel=1)
+    assert capsys.readouterr().err == "note: something else\n"
 
 
 RUN_BY_SPREADSHEETS = ["=1+1", "+cmd", "-x", "@sum", "\tq", "'quoted", "plain"]

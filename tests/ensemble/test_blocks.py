@@ -11,6 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
+from steadyset import trees
 from steadyset.ensemble import _prediction
 
 RNG = np.random.default_rng(4)
@@ -20,7 +21,7 @@ POINTS = RNG.normal(size=(75, 5))
 RULES = [ss.InflatedArgmax(0.05), ss.Argmax(), ss.FixedMargin(0.1), ss.MassThreshold(0.6), ss.TopK(2)]
 
 
-@pytest.fixture(params=[DecisionTreeClassifier(max_depth=3), LogisticRegression()])
+@pytest.fixture(params=[DecisionTreeClassifier(max_depth=3), LogisticRegression(), trees.TreeClassifier(max_depth=3)])
 def model(request):
     return ss.StableClassifier(request.param, 20, epsilon=0.05, random_state=0).fit(X, Y)
 

@@ -165,11 +165,12 @@ def _off(predictions: BagPredictions) -> float:
 def _sum_exactly(proba: NDArray[Any]) -> NDArray[np.bool_]:
     """Return at which points votes are sums of a few powers of 2, labels for example: no sum of them is rounded."""
     exactly = np.full(proba.shape[1], len(proba) <= 2**22)
-    for votes in proba:
+    step = max(1, (1 << 20) // (8 * max(1, proba[0].size)))  # bags that stay in the cache
+    for start in range(0, len(proba), step):
         if not exactly.any():
             break
-        scaled = votes.astype(np.float64) * 2.0**30
-        exactly &= (scaled == np.floor(scaled)).all(axis=1)
+        scaled = proba[start : start + step] * np.float64(2.0**30)
+        exactly &= (scaled == np.rint(scaled)).all(axis=0).all(axis=1)
     return exactly
 
 

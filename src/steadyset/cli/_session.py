@@ -84,6 +84,11 @@ def _known_labels(model: TableModel, table: Any, quiet: bool) -> tuple[Any, Any]
     return (labels, known) if known.any() else (None, None)
 
 
+# scikit-learn says so of its own transformers wherever one thread resets the warning filters of the whole process while
+# another reads them: nothing is wrong, and nobody can do anything about it.
+_OF_RACING_THREADS = "`sklearn.utils.parallel.delayed` should be used with"
+
+
 @contextlib.contextmanager
 def told_once(quiet: bool) -> Iterator[None]:
     """Tell each distinct warning once, as a note, instead of once per bag; none from worker processes."""
@@ -93,7 +98,7 @@ def told_once(quiet: bool) -> Iterator[None]:
         yield
     if not quiet:
         told = dict.fromkeys(str(warning.message).splitlines()[0] for warning in caught)
-        for words in list(told)[:5]:
+        for words in [words for words in told if not words.startswith(_OF_RACING_THREADS)][:5]:
             note(words)
 
 

@@ -41,6 +41,7 @@ Examples:
 
   steadyset fit train.csv --target y --estimator neighbors --bag-size 0.1 --output model.skops
       nearest neighbours over infinitely many bags, exactly; columns of numbers only
+
   steadyset fit visits.csv --target ill --group patient --epsilon 0.2 --delta 0.05 --output model.skops
       the promise is about patients: all rows of one are dropped together
 

@@ -443,10 +443,8 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             Of some of the points, in their order; all of them together are :meth:`bag_predictions`, to the bit.
         """
         for _, block in self._blocks(X):
-            parts = (
-                ((bag,), part[None]) for bag, part in _prediction.bag_probabilities(self.groups_, block, self.n_jobs)
-            )
-            yield BagPredictions(_prediction.gathered(parts, self.bags_.n_bags), self.bags_, self.classes_)
+            proba = _prediction.every_bag(self.groups_, block, self.bags_.n_bags, self.n_jobs)
+            yield BagPredictions(proba, self.bags_, self.classes_)
 
     def oob_proba(self, X: Any) -> NDArray[np.float64]:
         """Return for each training row the mean over the bags that do not hold it.
