@@ -34,7 +34,7 @@ void clear_points(nb::handle values, nb::handle patterns, nb::handle ones, nb::h
   int64_t points = in->shape[1], classes = in->shape[2];
   require(votes->itemsize == 8 && votes.count() == taken.n_units && equal->itemsize == 8 && equal.count() == taken.n_units,
           "most and times must hold one number for each unit");
-  require(own->len == points * classes, "set must have the shape (points, classes)");
+  require(classes >= 1 && own->len == points * classes, "set must have the shape (points, classes)");
   require(result->itemsize == 8 && result.count() == points, "uncleared must hold one number for each point");
   std::optional<View> reach;
   if (!radius.is_none()) {
@@ -58,7 +58,7 @@ void hostile_bags(nb::handle values, nb::handle set, int rule, double epsilon, d
   View in(values, PyBUF_C_CONTIGUOUS), own(set, PyBUF_C_CONTIGUOUS), result(bags, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
   BagValues v = values_of(in);
   int64_t points = in->shape[1], classes = in->shape[2];
-  require(own->len == points * classes, "set must have the shape (points, classes)");
+  require(classes >= 1 && own->len == points * classes, "set must have the shape (points, classes)");
   require(result->itemsize == 8 && result.count() == points, "bags must hold one number for each point");
   require(least >= 0 && least <= v.n_bags, "least must lie between 0 and the number of bags");
   v.data = in.as<const void>();

@@ -18,13 +18,20 @@ using namespace steadyset;
 
 namespace {
 
+constexpr int64_t kMost = int64_t{1} << 53;  // rows
+
+// Whether `count` things are so many for each bag; a product of any two numbers could overflow.
+bool each_has(int64_t count, int64_t n_bags, int64_t many) {
+  return n_bags == 0 ? count == 0 : many <= count && count / n_bags == many && count % n_bags == 0;
+}
+
 // keys: (n_bags, 2) uint64; ids: n uint64 or None; bits: (n_bags, (n + 7) / 8) uint8; next: n_bags int64.
 void hash_bags(nb::handle keys, nb::handle ids, int64_t n, int64_t m, nb::handle bits, nb::handle next, int threads) {
   View key(keys, PyBUF_C_CONTIGUOUS), out(bits, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE),
       following(next, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  require(n >= 1 && n <= kMost && m >= 1 && m <= n, "m must lie between 1 and n");
   int64_t n_bags = key.count() / 2, width = (n + 7) / 8;
-  require(n >= 1 && m >= 1 && m <= n, "m must lie between 1 and n");
-  require(key->itemsize == 8 && out->len == n_bags * width && following->len == n_bags * 8, "the arrays do not fit");
+  require(key->itemsize == 8 && each_has(out->len, n_bags, width) && following->len == n_bags * 8, "the arrays do not fit");
   std::optional<View> given;
   if (!ids.is_none()) given.emplace(ids, PyBUF_C_CONTIGUOUS);
   require(!given || ((*given)->itemsize == 8 && given->count() == n), "ids must be n 64-bit words");
@@ -46,7 +53,7 @@ void bootstrap_bags(nb::handle keys, int64_t n, int64_t m, nb::handle draws, int
   View key(keys, PyBUF_C_CONTIGUOUS), out(draws, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
   int64_t n_bags = key.count() / 2;
   require(n >= 1 && n <= std::numeric_limits<uint32_t>::max() && m >= 1, "n must fit into 32 bits, m must be positive");
-  require(key->itemsize == 8 && out->itemsize == 4 && out.count() == n_bags * m, "the arrays do not fit");
+  require(key->itemsize == 8 && out->itemsize == 4 && each_has(out.count(), n_bags, m), "the arrays do not fit");
   const BagsUnit& chosen = bags_unit();
   split(n_bags, threads, 1, [&](int64_t first, int64_t last, Poll poll) {
     for (int64_t b = first; b < last && !poll.ask(poll.whom); ++b)

@@ -29,7 +29,8 @@ class NeighborSearch {
       : rows_(rows, PyBUF_C_CONTIGUOUS), words_(words, PyBUF_C_CONTIGUOUS), points_(points, PyBUF_C_CONTIGUOUS) {
     require(metric >= 0 && metric < kMetrics, "metric is unknown");
     require(rows_->itemsize == 4 || rows_->itemsize == 8, "rows must be float32 or float64");
-    require(words_->itemsize == 8 && points_->itemsize == 8 && width >= 0, "words and points must have 64 bits");
+    require(words_->itemsize == 8 && points_->itemsize == 8, "words and points must have 64 bits");
+    require(width >= 0 && width <= INT32_MAX, "width must fit into 32 bits");
     const int64_t n = words_.count();
     require(n <= INT32_MAX && depth >= 1 && depth <= n, "depth must lie between 1 and the number of rows");
     order_ = {{rows_.as<const void>(), rows_->itemsize == 8, n, width, nullptr, nullptr},
@@ -75,7 +76,7 @@ class NeighborSearch {
     });
   }
 
-  // distances: (points from first_point on, rows from first_row on) float64, none of them NaN.
+  // distances: (points from first_point on, rows from first_row on) float64.
   void offer_distances(nb::handle distances, int64_t first_point, int64_t first_row, int threads) {
     View given(distances, PyBUF_C_CONTIGUOUS);
     require(given->itemsize == 8 && given->ndim == 2, "distances must be float64");
@@ -105,7 +106,8 @@ class NeighborSearch {
     split(n_points_, threads, 1, [&](int64_t first, int64_t last, Poll poll) {
       Pace pace{poll};
       for (int64_t i = first; i < last && !pace.stopped; ++i)
-        at(i).finish(point(i), order_, chosen, pace, to.as<int32_t>() + i * depth_);
+        require(at(i).finish(point(i), order_, chosen, pace, to.as<int32_t>() + i * depth_),
+                "a search ends when enough rows were offered to each point");
     });
   }
 
@@ -124,7 +126,7 @@ class NeighborSearch {
   }
 
   void check_place(int64_t first_point, int64_t points, int64_t first_row, int64_t n) const {
-    require(first_point >= 0 && first_point + points <= n_points_ && first_row >= 0 && first_row + n <= order_.table.n_rows,
+    require(first_point >= 0 && first_point <= n_points_ - points && first_row >= 0 && first_row <= order_.table.n_rows - n,
             "points and rows must be those of the search");
   }
 

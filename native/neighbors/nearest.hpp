@@ -49,13 +49,13 @@ class Candidates {
   };
   void offer(const Bounds& bounds, const NeighborPoint& point, const NeighborOrder& order, const NeighborsUnit& unit,
              Pace& pace);
-  // Rows first, first + 1, ... whose distances are known.
+  // Rows first, first + 1, ... whose distances are known; those without one come last.
   void offer(const double* distances, int64_t first, int64_t n, const NeighborOrder& order);
   // Rows first, ..., first + n - 1, measured here.
   void measure(int64_t first, int64_t n, const NeighborPoint& point, const NeighborOrder& order, const NeighborsUnit& unit,
                Pace& pace);
-  // The nearest rows, the nearest first.
-  void finish(const NeighborPoint& point, const NeighborOrder& order, const NeighborsUnit& unit, Pace& pace, int32_t* out);
+  // The nearest rows, the nearest first; false where fewer rows were offered, and then nothing is written.
+  bool finish(const NeighborPoint& point, const NeighborOrder& order, const NeighborsUnit& unit, Pace& pace, int32_t* out);
 
  private:
   struct Candidate {
@@ -105,9 +105,10 @@ inline void Candidates::offer(const Bounds& bounds, const NeighborPoint& point, 
 
 inline void Candidates::offer(const double* distances, int64_t first, int64_t n, const NeighborOrder& order) {
   for (int64_t i = 0; i < n; ++i) {
-    if (distances[i] > farthest_) continue;
+    const double distance = std::isnan(distances[i]) ? std::numeric_limits<double>::infinity() : distances[i];
+    if (distance > farthest_) continue;
     if (found_.size() == room_) keep_nearest(order);
-    found_.push_back({distances[i], 0, 0, static_cast<int32_t>(first + i)});
+    found_.push_back({distance, 0, 0, static_cast<int32_t>(first + i)});
   }
 }
 
@@ -122,12 +123,14 @@ inline void Candidates::measure(int64_t first, int64_t n, const NeighborPoint& p
   }
 }
 
-inline void Candidates::finish(const NeighborPoint& point, const NeighborOrder& order, const NeighborsUnit& unit, Pace& pace,
+inline bool Candidates::finish(const NeighborPoint& point, const NeighborOrder& order, const NeighborsUnit& unit, Pace& pace,
                         int32_t* out) {
+  if (found_.size() < depth_) return false;
   find_distances(point, order, unit, pace);
-  if (pace.stopped) return;
+  if (pace.stopped) return true;
   std::sort(found_.begin(), found_.end(), nearer<Candidate>(order));
-  for (size_t i = 0; i < depth_ && i < found_.size(); ++i) out[i] = found_[i].row;
+  for (size_t i = 0; i < depth_; ++i) out[i] = found_[i].row;
+  return true;
 }
 
 inline void Candidates::narrow_by_bounds(float own) {

@@ -106,7 +106,10 @@ void measure_as(const NeighborPoint& point, const NeighborTable& table, Metric m
                 int64_t n, double* out) {
   Reader<T> reader = {point, table};
   double own = metric == Metric::cosine ? own_square(point) : 0.0;
-  for (int64_t i = 0; i < n; ++i) out[i] = distance(reader, metric, own, which != nullptr ? which[i] : first + i);
+  for (int64_t i = 0; i < n; ++i) {
+    double found = distance(reader, metric, own, which != nullptr ? which[i] : first + i);
+    out[i] = found == found ? found : __builtin_inf();  // numbers too large to have a distance; sorting needs an order
+  }
 }
 
 void measure(const NeighborPoint& point, const NeighborTable& table, Metric metric, const int32_t* which, int64_t first,

@@ -75,7 +75,7 @@ inline Vec<double> load_as_doubles(const float* p) {
   v.part[0] = _mm256_cvtps_pd(_mm_loadu_ps(p));
   v.part[1] = _mm256_cvtps_pd(_mm_loadu_ps(p + 4));
 #elif defined(__SSE2__)
-  STEADYSET_EACH_PART v.part[i] = _mm_cvtps_pd(_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p + 2 * i))));
+  STEADYSET_EACH_PART v.part[i] = _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 2 * i))));
 #else
   float lane[8];
   __builtin_memcpy(lane, p, sizeof lane);

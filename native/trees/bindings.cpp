@@ -46,7 +46,12 @@ struct Stop {
   }
 };
 
+template <class... Arrays> void require_aligned(const Arrays&... arrays) {
+  require((... && (reinterpret_cast<uintptr_t>(arrays.data()) % arrays.itemsize() == 0)), "arrays must be aligned");
+}
+
 bool is_wide(const Keys& keys) {
+  require_aligned(keys);
   const bool wide = keys.dtype() == nb::dtype<uint64_t>();
   require(wide || keys.dtype() == nb::dtype<uint32_t>(), "keys must be uint32 or uint64");
   return wide;
@@ -169,6 +174,9 @@ Settings settings_of(const nb::dict& d, int64_t features) {
   s.leaf_is_share = nb::cast<bool>(d["leaf_is_share"]);
   s.min_decrease = nb::cast<double>(d["min_decrease"]);
   require(s.max_features >= 1 && s.max_features <= features, "max_features must lie between 1 and the features");
+  require(s.max_depth >= 0 && s.max_leaf_nodes >= 0, "max_depth and max_leaf_nodes must be limits, or 0");
+  for (double rows : {s.min_split, s.min_leaf})
+    require(rows >= 0 && rows <= 0x1p53, "min_split and min_leaf must be rows or shares of them");
   return s;
 }
 
@@ -195,12 +203,15 @@ std::optional<OwnedForest> grow(const Table& table, Line<uint16_t> labels, int32
   const Settings chosen = settings_of(settings, ranked.n_features);
   require(static_cast<int64_t>(labels.size()) == ranked.n && n_classes >= 1 && n_classes <= 65535, "labels must fit the table");
   require(!rows.empty() && rows.size() == seeds.size(), "every bag has rows and a seed");
+  require_aligned(labels);
   require(!weights || (weights->size() == rows.size() && scales.size() == rows.size()), "every bag has weights and their scale");
   std::vector<BagRows> bags;
   for (size_t b = 0; b < rows.size(); ++b) {
     bags.push_back({rows[b].data(), static_cast<int64_t>(rows[b].size()), weights ? (*weights)[b].data() : nullptr,
                     weights ? scales[b] : 0, seeds[b]});
     require(!weights || (*weights)[b].size() == rows[b].size(), "every row of a bag has a weight");
+    require_aligned(rows[b]);
+    if (weights) require_aligned((*weights)[b]);
     require(rows[b].size() >= 1 && rows[b].size() < (size_t{1} << 31), "a bag holds at least one row");
   }
   GrownArrays grown;
@@ -231,6 +242,7 @@ std::optional<OwnedForest> grow(const Table& table, Line<uint16_t> labels, int32
 OwnedForest make_forest(Line<int64_t> tree_nodes, Line<int32_t> feature, Line<uint64_t> key, Line<uint8_t> missing_left,
                         Line<int64_t> leaf_rows, Line<int64_t> leaf_entries, Line<int32_t> entry_class, Line<double> entry_weight,
                         Line<double> importances, int32_t n_features, int32_t n_classes, bool wide) {
+  require_aligned(tree_nodes, feature, key, missing_left, leaf_rows, leaf_entries, entry_class, entry_weight, importances);
   const size_t nodes = feature.size(), leaves = leaf_rows.size(), entries = entry_class.size();
   require(n_features >= 1 && key.size() == nodes && missing_left.size() == nodes, "every node has a feature, a key and a side");
   require(leaf_entries.size() == leaves && entry_weight.size() == entries, "every leaf has rows and classes");
@@ -265,6 +277,7 @@ void check_keys(const OwnedForest& forest, const Keys& keys) {
 // Adds the shares of trees [from, to) to sums, (rows, classes).
 void add_shares(const OwnedForest& forest, const Keys& keys, int64_t from, int64_t to, Sums sums, int threads) {
   check_keys(forest, keys);
+  require_aligned(sums);
   require(from >= 0 && from <= to && to <= forest.n_trees(), "these trees must be in the forest");
   require(sums.shape(0) == keys.shape(0) && static_cast<int32_t>(sums.shape(1)) == forest.n_classes(), "sums must fit");
   const Forest view = forest.view();
@@ -277,6 +290,7 @@ void add_shares(const OwnedForest& forest, const Keys& keys, int64_t from, int64
 // Writes the shares of each tree to out, (trees, rows, classes), which holds zeros.
 void put_shares(const OwnedForest& forest, const Keys& keys, PerTree out, int threads) {
   check_keys(forest, keys);
+  require_aligned(out);
   require(static_cast<int64_t>(out.shape(0)) == forest.n_trees() && out.shape(1) == keys.shape(0) &&
               static_cast<int32_t>(out.shape(2)) == forest.n_classes(), "out must fit");
   const Forest view = forest.view();
@@ -288,6 +302,7 @@ void put_shares(const OwnedForest& forest, const Keys& keys, PerTree out, int th
 
 void leaves_of(const OwnedForest& forest, const Keys& keys, nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads) {
   check_keys(forest, keys);
+  require_aligned(out);
   require(out.shape(0) == keys.shape(0) && static_cast<int64_t>(out.shape(1)) == forest.n_trees(), "out must fit");
   const Forest view = forest.view();
   const TreesUnit& chosen = trees_unit();

@@ -1,4 +1,7 @@
-"""Thousands of damaged files of every saved form: refused with a sentence or read as before, no signal, no code run."""
+"""Thousands of damaged files of every saved form: refused with a sentence or read as before, no signal, no code run.
+
+And of crafted ones, whose digests are right.
+"""
 
 import json
 import os
@@ -34,6 +37,16 @@ def mutate():
 @pytest.mark.parametrize("form", FORMS)
 def test_damaged_files(tmp_path, mutate, form, full_trials):
     batches, size = (10, 300) if full_trials else (1, 40)
-    told = [mutate(form, str(tmp_path / "saved"), size, seed) for seed in range(batches)]
+    told = [mutate("mutate", form, str(tmp_path / "saved"), size, seed) for seed in range(batches)]
     assert sum(each["refused"] + each["equal"] for each in told) == batches * size
     assert sum(each["refused"] for each in told) > 0.5 * batches * size
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("models", "checkpoints")])
+def test_crafted_files(tmp_path, mutate, form, full_trials):
+    """Odd values under right digests: refused, or an object that works or says why not; models have their own test."""
+    batches, size = (10, 300) if full_trials else (1, 60)
+    told = [mutate("craft", form, str(tmp_path / "saved"), size, seed) for seed in range(batches)]
+    assert sum(sum(each.values()) for each in told) == batches * size
+    assert sum(each["refused"] for each in told) > 0.3 * batches * size

@@ -15,7 +15,8 @@ import pytest
 
 import steadyset as ss
 from helpers.overwrites import FORMS
-from helpers.saved_files import array_file
+from helpers.saved_files import array_file, put_file
+from steadyset._base import whole_files
 
 PROGRAM = Path(__file__).parents[1] / "lib" / "helpers" / "overwrites.py"
 
@@ -117,8 +118,6 @@ def test_of_several_first_writers_one_wins(tmp_path):
 
 def test_a_writer_that_begins_while_another_looks_is_not_foreign(tmp_path, monkeypatch):
     """Its unfinished files come up just after living writers were looked up: both write, and the first to end wins."""
-    from steadyset._base import whole_files
-
     true_remove, second = whole_files.remove_leftovers, contextlib.ExitStack()
 
     def begin_late(folder):
@@ -156,8 +155,6 @@ def test_a_version_that_is_open_stays_readable(tmp_path):
 
 def test_a_reader_that_a_writer_overtakes_reads_the_new_version(tmp_path, monkeypatch):
     """Between manifest and arrays another version comes into force: all of the new one is read."""
-    from steadyset._base import whole_files
-
     made(0).save(tmp_path / "saved")
     true_open = whole_files.open_regular
     overtaken = []
@@ -263,3 +260,34 @@ def test_arrays_of_any_layout(tmp_path, order):
     assert np.array_equal(np.load(array_file(tmp_path / "saved", "proba")), given.proba)
     for mmap in (True, False):
         assert ss.BagPredictions.load(tmp_path / "saved", mmap=mmap) == given
+
+
+def test_numbers_that_are_not_aligned_are_refused(tmp_path):
+    """No writer of NumPy files shifts them, and compiled code would read them where they lie."""
+    made().save(tmp_path / "saved")
+    data = array_file(tmp_path / "saved", "proba").read_bytes()
+    length = int.from_bytes(data[8:10], "little")
+    shifted = data[:8] + (length + 3).to_bytes(2, "little") + data[10 : 9 + length] + b"   \n" + data[10 + length :]
+    put_file(tmp_path / "saved", "proba", shifted)
+    assert np.array_equal(np.load(array_file(tmp_path / "saved", "proba")), made().proba)
+    with pytest.raises(ValueError, match=r"^proba\.npy must be a plain NumPy array file"):
+        ss.BagPredictions.load(tmp_path / "saved")
+
+
+@pytest.mark.parametrize("depth", [100, 900, 970, 985, 1000, 100_000])
+def test_brackets_without_end_are_damage(tmp_path, depth):
+    made().save(tmp_path / "saved")
+    manifest = tmp_path / "saved" / "steadyset.json"
+    text = manifest.read_text().rstrip().removesuffix("}")
+    manifest.write_text(f'{text}, "more": {"[" * depth}{"]" * depth}}}')
+    with pytest.raises(ValueError, match=r"^steadyset\.json must (be a JSON object|have the digest)"):
+        ss.BagPredictions.load(tmp_path / "saved")
+
+
+def test_files_larger_than_memory_are_not_read(tmp_path, monkeypatch):
+    """A file of holes takes no room on a disk, and would fill all memory."""
+    made().save(tmp_path / "saved")
+    for most, file in ((50, "steadyset.json"), (2000, "proba")):
+        monkeypatch.setattr(whole_files, "physical_memory", lambda most=most: most)
+        with pytest.raises(ValueError, match=rf"{file}.* must fit into the memory of {most:,} bytes; got [\d,]+\.$"):
+            ss.BagPredictions.load(tmp_path / "saved", mmap=False)

@@ -129,6 +129,10 @@ CRAFTED = {
     "nodes of own trees": ("own-trees", lambda a: a.dtype == np.int64 and a.shape == (1,), lambda a: a + 2),
     "membership": ("tree", lambda a: a.dtype == np.uint8 and a.ndim == 2, lambda a: a[:, :-1]),
     "weights": ("net", lambda a: a.dtype == np.float32 and a.ndim == 2, lambda a: a[:, :2]),
+    "rows without a distance": ("own-neighbors", lambda a: a.dtype == np.float64 and a.ndim == 2, lambda a: a * np.nan),
+    "center": ("own-neighbors", lambda a: a.dtype == np.float64 and a.ndim == 1, lambda a: a[:1]),
+    "kinds of columns": ("own-tree", lambda a: a.dtype == np.uint8 and a.ndim == 1, lambda a: a[:1]),
+    "nodes of trees": ("own-trees", lambda a: a.dtype == np.int32 and a.ndim == 1, lambda a: a + 10**6),
 }
 
 
@@ -192,6 +196,9 @@ EDITED = {
     "rows of bags": ("tree", edit("Bags", "n_samples", 10**6)),
     "place of random numbers": ("mlp", edit("dict", "pos", 10**9)),
     "inputs of networks": ("net", edit("NetClassifier", "n_features_in_")),
+    "columns of trees": ("own-trees", edit("TreeClassifier", "n_features_in_", 7)),
+    "votes of neighbours": ("own-neighbors", edit("StableNeighborsClassifier", "bag_size_", 10**12)),
+    "scale of neighbours": ("own-neighbors", edit("StableNeighborsClassifier", "scale_", 0.3)),
 }
 
 

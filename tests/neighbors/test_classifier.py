@@ -274,11 +274,61 @@ def test_saved_and_loaded_it_is_the_same(tmp_path, sparse):
     change_array(tmp_path / "model", "codes", lambda codes: codes.__setitem__(0, 99))
     with pytest.raises(ValueError, match="arrays must fit together"):
         ss.StableNeighborsClassifier.load(tmp_path / "model")
-    model.save(tmp_path / "model", overwrite=True)
-    edit(tmp_path / "model", lambda manifest: manifest.__setitem__("bag_size", 10**6))
-    with pytest.raises(ValueError, match="arrays must fit together"):
-        ss.StableNeighborsClassifier.load(tmp_path / "model")
     with pytest.raises(TypeError, match="metric must be a name to be saved"):
         ss.StableNeighborsClassifier(metric=lambda a, b: 0.0).fit(X[:20], y[:20]).save(tmp_path / "other")
     with pytest.raises(TypeError, match="rule must be one of steadyset's own to be saved"):
         ss.StableNeighborsClassifier(rule=lambda p: p > 0).fit(X[:20], y[:20]).save(tmp_path / "other")
+
+
+def put(name, value):
+    return lambda folder: change_array(folder, name, lambda array: array.__setitem__(0, value))
+
+
+def say(name, value, within=None):
+    return lambda folder: edit(
+        folder, lambda manifest: (manifest[within] if within else manifest).__setitem__(name, value)
+    )
+
+
+CRAFTED = {
+    "numbers without a distance": (put("rows", 1e200), "must hold numbers of at most 1e"),
+    "another row": (put("rows", 7.0), "arrays must fit together"),
+    "another label": (put("codes", 1), "arrays must fit together"),
+    "another digest": (put("words", 7), "arrays must fit together"),
+    "labels out of order": (say("classes", {"dtype": "<i8", "values": [2, 1, 0]}), "arrays must fit together"),
+    "other names": (say("feature_names", ["a"]), "arrays must fit together"),
+    "bag size": (say("bag_size", 19), "bag_size must be what max_samples and delta give"),
+    "metric": (say("metric", "minkowski", "parameters"), "metric must be"),
+    "epsilon": (say("epsilon", float("nan"), "parameters"), "epsilon must be"),
+    "rule": (say("rule", {"name": "exec"}), "its parts do not fit"),
+}
+
+
+@pytest.mark.parametrize("case", CRAFTED)
+def test_crafted_folders_are_refused(tmp_path, case):
+    X, y = load_iris(return_X_y=True)
+    change, told = CRAFTED[case]
+    ss.StableNeighborsClassifier(3, max_samples=20, metric="cosine", n_jobs=1).fit(X, y).save(tmp_path / "model")
+    assert ss.StableNeighborsClassifier.load(tmp_path / "model").n_jobs is None
+    change(tmp_path / "model")
+    with pytest.raises(ValueError, match=rf"^folder must hold saved Stable.* in good order; got .*{told}[^\n]*\.$"):
+        ss.StableNeighborsClassifier.load(tmp_path / "model")
+
+
+def test_more_votes_than_memory_are_refused(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    ss.StableNeighborsClassifier(3, max_samples=20, bootstrap=True).fit(X, y).save(tmp_path / "model")
+    for name in ("n_neighbors", "max_samples"):
+        say(name, 10**12, "parameters")(tmp_path / "model")
+    say("bag_size", 10**12)(tmp_path / "model")
+    with pytest.raises(ValueError, match="n_neighbors must be fewer than this machine can count"):
+        ss.StableNeighborsClassifier.load(tmp_path / "model")
+
+
+def test_sparse_rows_that_name_a_column_twice_are_saved(tmp_path):
+    rows = csr_matrix((np.ones(6), [2, 0, 0, 1, 1, 0], [0, 3, 5, 6]), (3, 3))
+    assert not rows.has_canonical_format
+    model = ss.StableNeighborsClassifier(1, max_samples=2).fit(rows, [0, 1, 1])
+    model.save(tmp_path / "model")
+    same = ss.StableNeighborsClassifier.load(tmp_path / "model")
+    assert np.array_equal(same.predict_proba(rows), model.predict_proba(rows))

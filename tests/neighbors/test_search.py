@@ -109,3 +109,27 @@ def test_arrays_that_do_not_fit_are_refused():
         search.offer_distances(np.zeros((4, 4)), 1, 0, 1)
     with pytest.raises(ValueError, match="out must be int32"):
         search.finish(np.empty((4, 3), np.int32), 1)
+
+
+def test_rows_without_a_distance_come_last(isa):
+    """The order stays one: sorting by numbers that cannot be compared could read beyond the candidates."""
+    X = np.random.default_rng(0).normal(size=(2_000, 3))
+    X[::7] = np.nan
+    points, out = np.ascontiguousarray(X[1:6]), np.empty((5, 2_000), np.int32)
+    for offered in (False, True):
+        search = _native.NeighborSearch(X, None, None, words_of(2_000), points, None, None, 3, 0, 2_000)
+        if offered:
+            search.offer_distances(((points[:, None] - X) ** 2).sum(axis=2), 0, 0, 1)
+        else:
+            search.measure_all(1)
+        search.finish(out, 1)
+        for near in out:
+            assert sorted(near) == list(range(2_000))
+            assert set(near[-286:]) == set(range(0, 2_000, 7))
+
+
+def test_a_search_that_saw_too_few_rows_has_no_answer():
+    X = np.zeros((10, 2))
+    search = _native.NeighborSearch(X, None, None, words_of(10), X, None, None, 2, 0, 5)
+    with pytest.raises(ValueError, match="a search ends when enough rows were offered"):
+        search.finish(np.empty((10, 5), np.int32), 1)

@@ -181,9 +181,14 @@ def test_certificates_are_kept(straight, tmp_path, monkeypatch):
         assert second[name].summary() == first[name].summary()
         for field in ("bound", "radius", "unsafe_rows", "poisoning_radius"):
             assert np.array_equal(getattr(second[name], field), getattr(first[name], field))
+    contents = [file.read_bytes() for file in files]
+    for file, content in zip(files, reversed(contents), strict=True):
+        file.write_bytes(content)
+    assert _certified.proved(tmp_path, predictions, rules)["argmax"].summary() == first["argmax"].summary()
+    assert len(asked) == 3  # each holds what is proved of the other rule
     fewer = ss.BagPredictions(predictions.proba[:39], predictions.bags.with_bags(39), predictions.classes)
     _certified.proved(tmp_path, fewer, rules)
-    assert len(asked) == 3  # other predictions
+    assert len(asked) == 5  # other predictions
 
 
 def test_killed_twice_and_continued(straight, zygote, tmp_path):

@@ -169,3 +169,13 @@ def test_random_signed_arrays_never_crash(tmp_path, digits, full_trials):
         except ValueError:
             refused += 1
     assert 0 < refused <= rounds
+
+
+@pytest.mark.parametrize("names", [["red", "red"], [["red"], "blue"], "red", [float("nan")], {"red": 1}])
+def test_categories_that_cannot_be_told_apart_are_refused(tmp_path, names):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"colour": ["red", "blue", None, "red"]})
+    TreeClassifier(random_state=0).fit(X, ["a", "b", "c", "d"]).save(tmp_path / "tree")
+    edit(tmp_path / "tree", lambda manifest: manifest["tree"].__setitem__("categories", [names]))
+    with pytest.raises(ValueError, match="its categories are not"):
+        TreeClassifier.load(tmp_path / "tree")

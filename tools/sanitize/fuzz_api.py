@@ -1,4 +1,4 @@
-"""A fuzzer of the public functions that end in native code: random shapes, dtypes, strides, alignments and values.
+"""A fuzzer of the public functions that end in native code, and of the kernels: random shapes, types, layouts, values.
 
 usage: python tools/sanitize/fuzz_api.py SEED SECONDS
 
@@ -14,79 +14,19 @@ import warnings
 from collections import Counter
 
 import numpy as np
+from inputs import laid_out, numbers, parameter, probabilities, scores
+from kernels import KERNELS
+from scipy.sparse import csr_matrix
 
 import steadyset as ss
-from steadyset import _native, lanes
+from steadyset import _native, lanes, trees
 
 EXPECTED = (ValueError, TypeError, FloatingPointError, OverflowError, IndexError, MemoryError)
-KINDS = ["f8", "f4", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", ">f8", "<f4", "O", "c16", "U3"]
-EXTREMES = [0.0, -0.0, 1.0, 0.5, np.nan, np.inf, -np.inf, 1e-320, 1e308, -1e308, 2.0**53, 1e-200, 1 / 3]
-
-
-def numbers(rng, shape):
-    """Return float64 values of one of several characters."""
-    way = rng.integers(6)
-    if way == 0:
-        return rng.random(shape)
-    if way == 1:
-        return rng.choice(EXTREMES, shape)
-    if way == 2:
-        return np.full(shape, rng.choice(EXTREMES))
-    if way == 3:
-        return -(rng.random(shape) ** rng.integers(1, 400))
-    if way == 4:
-        return rng.integers(0, 3, shape).astype(float)
-    values = rng.random(shape) + 1e-9
-    return values / values.sum(axis=-1, keepdims=True) if shape and 0 not in shape else values
-
-
-def laid_out(rng, array):
-    """Return the same numbers in another layout: strided, reversed, transposed, unaligned, read-only."""
-    way = rng.integers(7)
-    if way == 0 and array.ndim:
-        array = np.repeat(array, 2, axis=-1)[..., ::2]
-    elif way == 1 and array.ndim:
-        array = np.ascontiguousarray(array[..., ::-1])[..., ::-1]
-    elif way == 2:
-        array = np.asfortranarray(array)
-    elif way == 3 and array.dtype != object:
-        shift = int(rng.integers(1, 8))
-        buffer = np.zeros(array.nbytes + 8, np.uint8)
-        moved = buffer[shift : shift + array.nbytes].view(array.dtype).reshape(array.shape)
-        moved[...] = array
-        array = moved
-    elif way == 4 and array.ndim and array.shape[0]:
-        array = np.broadcast_to(array[:1], array.shape)
-    if rng.integers(5) == 0 and array.flags.owndata:
-        array.flags.writeable = False
-    return array
-
-
-def scores(rng, ndim=2, valid=False):
-    """Return an array of scores, or of probabilities."""
-    shape = tuple(int(s) for s in rng.choice([0, 1, 2, 3, 5, 16, 17, 48, 49, 100, 1000], ndim, p=P))
-    if valid:
-        shape = tuple(max(1, s) for s in shape)
-        values = rng.random(shape) + 1e-9
-        return laid_out(rng, (values / values.sum(axis=-1, keepdims=True)).astype(rng.choice(["f8", "f4"])))
-    with np.errstate(all="ignore"):
-        return laid_out(rng, numbers(rng, shape).astype(rng.choice(KINDS, p=KIND_P)))
-
-
-P = np.array([1, 2, 2, 2, 2, 2, 2, 1, 1, 1, 0.3])
-P /= P.sum()
-KIND_P = np.array([6, 6, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0.5, 0.5, 0.5])
-KIND_P /= KIND_P.sum()
-
-
-def parameter(rng):
-    """Return an epsilon, tau or beta, good or bad."""
-    return float(rng.choice([0.0, 0.05, 0.3, 1.0, 1.5, 1e-12, 1e9, np.nan, np.inf, -1.0]))
 
 
 def select(rng):
     """Select label sets by one of the rules."""
-    rule = rng.integers(7)
+    rule = rng.integers(8)
     x = scores(rng, ndim=int(rng.choice([1, 2, 2, 2, 3])), valid=bool(rng.integers(2)))
     if rule == 0:
         return ss.argmax_set(x)
@@ -98,12 +38,14 @@ def select(rng):
         return ss.top_k(x, int(rng.choice([-1, 0, 1, 2, 16, 10**6])))
     if rule == 4:
         return ss.mass_threshold(x, parameter(rng))
+    if rule == 7:
+        return ss.inflated_top_k(x, int(rng.choice([-1, 0, 1, 2, 16, 10**6])), parameter(rng))
     return ss.ndc(x, parameter(rng)) if rule == 5 else ss.svbop(x, str(rng.choice(["u65", "u80"])))
 
 
 def path(rng):
-    """Follow the epsilon-path."""
-    return ss.entry_epsilons(scores(rng, valid=bool(rng.integers(2))))
+    """Follow the epsilon-path, of the top k too."""
+    return ss.entry_epsilons(scores(rng, valid=bool(rng.integers(2))), k=int(rng.choice([1, 1, 2, 5, 100])))
 
 
 def bags(rng):
@@ -127,8 +69,7 @@ def predictions(rng):
     """Return predictions of bags."""
     n, b, k, c = int(rng.integers(2, 60)), int(rng.integers(1, 50)), int(rng.integers(1, 20)), int(rng.integers(1, 12))
     drawn = ss.draw_bags(n, b, 0.5, seed=int(rng.integers(9)), sample_ids=np.arange(n))
-    values = rng.random((b, k, c)) ** 4 + 1e-9
-    values = laid_out(rng, (values / values.sum(axis=-1, keepdims=True)).astype(rng.choice(["f8", "f4"])))
+    values = laid_out(rng, probabilities(rng, (b, k, c), 4).astype(rng.choice(["f8", "f4"])))
     return ss.BagPredictions(values, drawn, range(c))
 
 
@@ -142,41 +83,51 @@ def audit(rng):
     return ss.audit_bags(made, rule, n_jobs=int(rng.integers(1, 4)))
 
 
-def kernels(rng):
-    """Call the compiled module itself with arrays that do not fit together."""
-    values, a = scores(rng, 3), [scores(rng, int(rng.integers(1, 4))) for _ in range(6)]
-    way = rng.integers(7)
-    if way == 0:
-        return _native.sum_bags(scores(rng), None, int(rng.integers(-1, 20)), a[0], 2)
-    if way == 1:
-        return _native.survey_points(values, a[0], int(rng.integers(0, 5)), parameter(rng), a[1], a[2], 2)
-    if way == 2:
-        return _native.leave_out_means(values, a[0], a[1], 0, int(rng.integers(0, 5)), a[2], 2)
-    if way == 3:
-        return _native.audit_points(
-            values,
-            a[0],
-            a[1],
-            a[2],
-            a[3],
-            int(rng.integers(-1, 8)),
-            0.1,
-            0.0,
-            1,
-            1e-6,
-            None,
-            a[4],
-            a[5],
-            a[0],
-            None,
-            a[1],
-            2,
-        )
-    if way == 4:
-        return _native.select(a[0], int(rng.integers(-1, 14)), int(rng.integers(-1, 8)), 0.1, 0.1, 1, 1e-6, a[1], 2)
-    if way == 5:
-        return _native.digest_rows(a[0], None, a[1], a[2], 2)
-    return _native.hash_bags(a[0], None, int(rng.integers(-1, 50)), int(rng.integers(-1, 50)), a[1], a[2], 2)
+def _table(rng, most):
+    """Return rows of numbers, with ties and now and then with gaps or extremes, and labels."""
+    n, width = int(rng.integers(2, most)), int(rng.integers(1, 20))
+    X = numbers(rng, (n, width)) if rng.integers(4) == 0 else np.round(rng.normal(size=(n, width)), rng.integers(3))
+    with np.errstate(all="ignore"):
+        X = laid_out(rng, X.astype(rng.choice(["f8", "f4", "i8", "i2", "u1", "?"])))
+    return X, np.arange(n) % int(rng.integers(1, 5))
+
+
+def own_trees(rng):
+    """Grow trees on bags of a table, predict with them and convert them."""
+    X, y = _table(rng, 200)
+    n = len(X)
+    tree = trees.TreeClassifier(
+        criterion=str(rng.choice(["gini", "entropy"])),
+        splitter=str(rng.choice(["best", "random"])),
+        max_depth=[None, 1, 3][rng.integers(3)],
+        max_leaf_nodes=[None, None, 2, 7][rng.integers(4)],
+        min_samples_leaf=[1, 1, 4, 0.2][rng.integers(4)],
+        max_features=[None, "sqrt", 1, 0.5][rng.integers(4)],
+        class_weight=[None, "balanced", {0: 2.5}][rng.integers(3)],
+        random_state=int(rng.integers(9)),
+    )
+    bags = [rng.integers(0, n, int(rng.integers(1, n + 1))) for _ in range(int(rng.integers(1, 6)))]
+    for group in tree.fit_bags(X, y, bags, range(len(bags)), n_jobs=int(rng.integers(1, 3))):
+        group.predict_proba(X, n_jobs=2)
+        group.apply(X)
+        list(group.block_sums(X, 2))
+        group.members()[0].to_sklearn()
+
+
+def own_neighbors(rng):
+    """Fit stable neighbours, dense or sparse, predict sets and audit them."""
+    X, y = _table(rng, 400)
+    metric = str(rng.choice(["euclidean", "cosine", "manhattan"]))
+    size = [0.5, 0.1, 1, 7][rng.integers(4)]
+    model = ss.StableNeighborsClassifier(
+        int(rng.choice([1, 3, 20])), max_samples=size, bootstrap=bool(rng.integers(2)), metric=metric, n_jobs=2
+    )
+    model.fit(csr_matrix(X) if rng.integers(3) == 0 else X, y)
+    points = csr_matrix(X[:9]) if rng.integers(3) == 0 else X[:9]
+    model.predict_set(points)
+    model.spread(points)
+    model.audit(points)
+    return model.certify(points)
 
 
 def networks(rng):
@@ -215,7 +166,7 @@ def both_at_once(rng):
         thread.join()
 
 
-CALLS = [select, select, select, path, bags, ids, audit, kernels, kernels, networks]
+CALLS = [select, select, select, path, bags, ids, audit, own_trees, own_neighbors, networks, *KERNELS]
 #: ThreadSanitizer would report the race that this one is about.
 CALLS += [] if os.environ.get("TSAN_OPTIONS") else [both_at_once]
 

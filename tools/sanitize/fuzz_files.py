@@ -1,10 +1,12 @@
-"""A fuzzer of every reader of files: what the library writes, with bits flipped, bytes cut, and parts swapped.
+"""A fuzzer of every reader of files: what the library writes, with bits flipped, bytes cut, parts swapped, or crafted.
 
 usage: python tools/sanitize/fuzz_files.py SEED SECONDS
 
-A reader either gives something back or raises one of the errors that users are promised.
+A reader either gives something back or raises one of the errors that users are promised. Crafted files have odd values
+under right digests; what is made of them is used.
 """
 
+import random
 import shutil
 import sys
 import tempfile
@@ -15,10 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_matrix
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
-from steadyset import lanes
+from helpers import crafted_files, hostile_models
+from steadyset import lanes, trees
 from steadyset.tables import (
     Column,
     CsvFormat,
@@ -30,7 +34,7 @@ from steadyset.tables import (
     save_model,
 )
 
-EXPECTED = (ValueError, OSError)
+EXPECTED = (ValueError, OSError, ArithmeticError)
 
 
 def originals(folder):
@@ -41,6 +45,10 @@ def originals(folder):
     values = rng.dirichlet(np.ones(3), (8, 20))
     predictions = ss.BagPredictions(values, drawn, range(3))
     predictions.save(folder / "predictions")
+    ss.audit_bags(predictions, ss.InflatedArgmax(0.05)).save(folder / "audit")
+    next(trees.TreeClassifier().fit_bags(X, y, [np.arange(60)] * 3, [1, 2, 3])).save(folder / "trees")
+    for name, rows in (("neighbors", X), ("sparse", csr_matrix(X > 0.5, dtype=float))):
+        ss.StableNeighborsClassifier(3).fit(rows, y).save(folder / name)
     table = pd.DataFrame(X, columns=list("abc"))
     fitted = ss.StableClassifier(DecisionTreeClassifier(max_depth=3), 3, random_state=0).fit(table, y)
     columns = tuple(Column(name, "number") for name in "abc")
@@ -56,11 +64,19 @@ def originals(folder):
     def blocks(path):
         return [block for block, _ in open_probabilities(str(path), CsvFormat()).blocks]
 
+    def neighbors(path):
+        model = ss.StableNeighborsClassifier.load(path)
+        return model.predict_set(X), model.certify(X[:3])
+
     def predict(path):
         return load_model(str(path)).classifier.predict_proba(table)
 
     readers = {
-        "predictions": lambda path: ss.BagPredictions.load(path).mean(),
+        "predictions": lambda path: ss.audit_bags(ss.BagPredictions.load(path), ss.InflatedArgmax(0.05)),
+        "audit": lambda path: ss.StabilityAudit.load(path).summary(),
+        "trees": lambda path: trees.TreeGroup.load(path).predict_proba(X),
+        "neighbors": neighbors,
+        "sparse": neighbors,
         "model.skops": predict,
         "group": lambda path: lanes.LaneGroup.load(path).predict_proba(X),
         "t.csv": lambda path: (read_table(str(path)), blocks(path)),
@@ -91,6 +107,21 @@ def damage(rng, path):
     file.write_bytes(bytes(data))
 
 
+def craft(rng, path):
+    """Change what a file says, under right digests; return whether it has any."""
+    if path.suffix == ".skops":
+        path.write_bytes(hostile_models.mutated(path.read_bytes(), rng, str(rng.choice(SEALED))))
+    elif path.is_dir():
+        change = crafted_files.craft_folder if (path / "steadyset.json").exists() else crafted_files.craft_tensors
+        change(path, random.Random(int(rng.integers(2**32))))
+    else:
+        return False
+    return True
+
+
+SEALED = [way for way in hostile_models.WAYS if way.endswith("sealed")]
+
+
 def main(seed, seconds):
     """Damage and read until the time is over."""
     rng, counts = np.random.default_rng(seed), Counter()
@@ -107,12 +138,14 @@ def main(seed, seconds):
             copy = work / path.name
             shutil.copytree(path, copy) if path.is_dir() else shutil.copy(path, copy)
             state = rng.bit_generator.state
-            damage(rng, copy)
+            way = "crafted" if rng.integers(2) and craft(rng, copy) else "damaged"
+            if way == "damaged":
+                damage(rng, copy)
             try:
                 read(copy)
-                counts[path.name, "read"] += 1
+                counts[path.name, f"{way} read"] += 1
             except EXPECTED:
-                counts[path.name, "refused"] += 1
+                counts[path.name, f"{way} refused"] += 1
             except BaseException:
                 print(f"seed {seed}, {path.name}, state {state}", flush=True)
                 raise

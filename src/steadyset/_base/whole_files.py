@@ -13,6 +13,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from steadyset._base.digests import DamagedError
+from steadyset._base.memory import physical_memory
+
 _UNFINISHED = re.compile(r"\.writing-([0-9a-f]{16})(?:\.\w+)?", re.ASCII)
 _PART = re.compile(r"\w+-([0-9a-f]{16})\.\w+", re.ASCII)
 
@@ -182,7 +185,21 @@ def open_regular(path: Path) -> io.BufferedReader:
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    return os.fdopen(file, "rb")
+    return open(os.fspath(path), "rb", opener=lambda *_: file)  # so that it knows its name
+
+
+def content_of(path: Path) -> bytes:
+    """Return all of a file; one that claims more than all memory, as a file of holes may, is damaged."""
+    with open_regular(path) as file:
+        check_size(file)
+        return file.read()
+
+
+def check_size(file: io.BufferedReader) -> None:
+    """Refuse to read a file that is larger than the memory of this machine."""
+    size, most = os.fstat(file.fileno()).st_size, physical_memory()
+    if size > most:
+        raise DamagedError(f"{file.name!r} must fit into the memory of {most:,} bytes; got {size:,}.")
 
 
 def settle(folder: Path) -> None:

@@ -74,8 +74,7 @@ def finished(
         if not numbers or not left.issuperset(numbers):
             continue
         try:
-            with whole_files.open_regular(path) as file:
-                content = digests.unsealed(file.read(), _about(path))
+            content = digests.unsealed(whole_files.content_of(path), _about(path))
             kept = joblib.load(io.BytesIO(content)) if shape is None else _predictions(content, numbers, shape)
             if shape is None and tuple(kept.numbers) != numbers:
                 raise digests.DamagedError("it holds other bags than its name says")

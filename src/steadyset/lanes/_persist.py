@@ -29,8 +29,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[np.float32]]]:
     safetensors = optional.require("safetensors.numpy", "persist")
     whole_files.remove_leftovers(path.parent)
     try:
-        with whole_files.open_regular(path) as file:
-            data = file.read()
+        data = whole_files.content_of(path)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"folder must hold a saved group, the file {path.name}; got {path.parent}.") from None
     try:

@@ -1,15 +1,20 @@
-"""Stable neighbours as a folder of plain arrays, without pickle."""
+"""Stable neighbours as a folder of plain arrays, without pickle; all of it is checked, the digests of rows too."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from steadyset._base import saved_folders, validation
+from steadyset._base.memory import physical_memory
+from steadyset.bags import content_words
+from steadyset.neighbors._tables import table_of
 from steadyset.selection import RULES_BY_NAME
 
 KIND = "StableNeighborsClassifier"
-_PLAIN = ("n_neighbors", "max_samples", "bootstrap", "epsilon", "delta", "metric", "n_jobs")
+_PLAIN = ("n_neighbors", "max_samples", "bootstrap", "epsilon", "delta", "metric")  # threads are not for a file to say
+_VOTE_BYTES = 64  # of the walk over the neighbours, for each vote of a bag
 _ARRAYS = ("rows_", "columns_", "ends_", "words_", "codes_")
 
 
@@ -58,15 +63,37 @@ def _check(model: Any) -> None:
         and codes.dtype == np.intp
         and words.shape == codes.shape == (len(words),)
         and len(words) >= 2
-        and (model.bootstrap or model.bag_size_ < len(words))
         and len(model.classes_) >= 2
+        and bool(np.all(model.classes_[1:] > model.classes_[:-1]))
         and bool(np.all((codes >= 0) & (codes < len(model.classes_))))
         and bool(np.isfinite(rows).all())
+        and _names_fit(model)
         and _rows_fit(model)
+        and np.array_equal(words, content_words(_rows_of(model), model.classes_[codes]))
     )
     if not sound:
         raise ValueError("arrays must fit together; got some that do not.")
-    validation.count(model.n_neighbors, "n_neighbors")
+    model._check_parameters()
+    if model._bagging(len(model.classes_)).size(len(words)) != model.bag_size_:
+        raise ValueError("bag_size must be what max_samples and delta give; got another.")
+    if min(model.n_neighbors, model.bag_size_) * _VOTE_BYTES > physical_memory():
+        raise ValueError("n_neighbors must be fewer than this machine can count; got more.")
+
+
+def _names_fit(model: Any) -> bool:
+    names = getattr(model, "feature_names_in_", None)
+    return names is None or (names.shape == (model.n_features_in_,) and all(isinstance(name, str) for name in names))
+
+
+def _rows_of(model: Any) -> Any:
+    """Return the training rows as they were given to the fit; refuse numbers that it would not have taken."""
+    rows = model.rows_
+    if model.ends_ is not None:
+        rows = csr_matrix((rows, model.columns_, model.ends_), (len(model.words_), model.n_features_in_))
+        if not rows.has_canonical_format:
+            raise ValueError("columns must be in order, each of them once; got others")
+    table_of(rows)
+    return rows
 
 
 def _rows_fit(model: Any) -> bool:

@@ -168,8 +168,8 @@ class _NotAModelError(Exception):
 
 def _content(path: str) -> bytes:
     """Return the bytes of a model file, read once: what is checked is what is used."""
-    with reading(path, "a model file"), whole_files.open_regular(Path(path)) as file:
-        return file.read()
+    with reading(path, "a model file"):
+        return whole_files.content_of(Path(path))
 
 
 def _read_joblib(path: str, data: bytes) -> Any:

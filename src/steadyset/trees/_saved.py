@@ -146,6 +146,8 @@ def _prototype(said: Any) -> "TreeClassifier":
         (k == CATEGORY) != (c is not None) for k, c in zip(kinds, categories, strict=True)
     ):
         raise ValueError("its categories are not those of its columns")
+    if not all(order is None or _are_names(order) for order in categories):
+        raise ValueError("its categories are not distinct")
     if names is not None and (len(names) != len(kinds) or not all(isinstance(name, str) for name in names)):
         raise ValueError("its columns have other names")
     tree.n_features_in_ = len(kinds)
@@ -157,6 +159,11 @@ def _prototype(said: Any) -> "TreeClassifier":
     if FLOAT64 in kinds and not tree._columns.wide:
         raise ValueError("its keys are too narrow")
     return tree
+
+
+def _are_names(order: Any) -> bool:
+    plain = isinstance(order, list) and all(isinstance(name, str | int | float) and name == name for name in order)
+    return plain and len(set(order)) == len(order)
 
 
 def _whole_numbers(values: Any) -> list[int]:

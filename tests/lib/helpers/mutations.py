@@ -1,7 +1,8 @@
 """Files that were changed behind the library's back: every one is refused with a sentence, or reads as before.
 
-As a program it reads lines of JSON, [form, folder, count, seed], and prints how many were refused and how many equal.
-Signals end the process, and so are seen.
+As a program it reads lines of JSON, [what, form, folder, count, seed], and prints how many were refused and how many
+equal. What was crafted, with right digests, may be another object, but it works or says in a sentence why not. Signals
+end the process, and so are seen.
 """
 
 import json
@@ -9,11 +10,14 @@ import os
 import pickle
 import random
 import re
+import resource
 import shutil
+import signal
 import sys
 import warnings
 from pathlib import Path
 
+from helpers import crafted_files
 from helpers.overwrites import FORMS, LostBagError, forked
 
 SENTENCE = re.compile(r"[^\n]*[^.\n]\.")
@@ -101,7 +105,31 @@ def try_one(form, rng, contents, others):
     return "equal"
 
 
-def mutate(form, count, seed):
+def try_crafted(form, rng, contents, _):
+    """Change what a file says under a right digest, read and use it, and say what came of it."""
+    for path, data in contents.items():
+        path.write_bytes(data)
+    crafted_files.craft(form, rng)
+    signal.alarm(60)
+    try:
+        loaded = form.read()
+    except (ValueError, FileNotFoundError) as error:
+        if SENTENCE.fullmatch(str(error)) is None:
+            raise AssertionError(f"no sentence: {error}") from error
+        return "refused"
+    finally:
+        signal.alarm(0)
+    try:
+        form.use(loaded)
+    except (ValueError, ArithmeticError):
+        return "unusable"
+    return "equal" if any(form.same(made, loaded) for made in form.versions[:1]) else "another"
+
+
+WAYS = {"mutate": try_one, "craft": try_crafted}
+
+
+def mutate(what, form, count, seed):
     """Try that many changes of a saved form."""
     global PROOF
     PROOF = form.target.parent / "proof"
@@ -112,21 +140,22 @@ def mutate(form, count, seed):
     form.save(0)
     assert form.load() == 0
     contents = {path: path.read_bytes() for path in files_of(form.target)}
-    told = {"refused": 0, "equal": 0}
+    told = {"refused": 0, "equal": 0, "another": 0, "unusable": 0}
+    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error" if what == "mutate" else "ignore")
         for _ in range(count):
-            told[try_one(form, rng, contents, others)] += 1
+            told[WAYS[what](form, rng, contents, others)] += 1
     assert not PROOF.exists(), "code was run"
     print(json.dumps(told))
 
 
 def serve():
     for line in sys.stdin:
-        name, folder, count, seed = json.loads(line)
+        what, name, folder, count, seed = json.loads(line)
 
-        def work(form=FORMS[name], folder=Path(folder), count=count, seed=seed):
-            mutate(form(folder), count, seed)
+        def work(what=what, form=FORMS[name], folder=Path(folder), count=count, seed=seed):
+            mutate(what, form(folder), count, seed)
             sys.stdout.flush()
 
         status = os.waitstatus_to_exitcode(os.waitpid(forked(work), 0)[1])

@@ -21,11 +21,17 @@ import steadyset as ss
 
 
 class Form:
-    """A saved form: `save(target, version)`, `load(target)`, which gives the version or fails, and its own files."""
+    """A saved form: `save(version)`, `read()`, `load()`, which gives the version or fails, and its own files.
+
+    `use(read)` calls what follows the values that were read.
+    """
 
     def __init__(self, target):
         self.target = target
         self.versions = [self.make(version) for version in range(2)]
+
+    def load(self):
+        return self.which(self.read())
 
     def which(self, loaded):
         """Return the version that was read, whole."""
@@ -43,8 +49,14 @@ class Predictions(Form):
     def save(self, version):
         self.versions[version].save(self.target, overwrite=True)
 
-    def load(self):
-        return self.which(ss.BagPredictions.load(self.target, mmap=True))
+    def read(self):
+        return ss.BagPredictions.load(self.target, mmap=True)
+
+    def use(self, loaded):
+        loaded.mean()
+        some = loaded.at_points(range(min(5, loaded.n_points)))
+        ss.audit_bags(some, ss.InflatedArgmax(0.05))
+        ss.certify(some, ss.InflatedArgmax(0.05))
 
     def same(self, made, loaded):
         return made == loaded
@@ -59,13 +71,73 @@ class Audits(Predictions):
     def make(self, version):
         return ss.audit_bags(Predictions.make(self, version).at_points(range(300)), ss.InflatedArgmax(0.02))
 
-    def load(self):
-        return self.which(ss.StabilityAudit.load(self.target))
+    def read(self):
+        return ss.StabilityAudit.load(self.target)
+
+    def use(self, loaded):
+        loaded.summary()
+        repr(loaded)
 
     def same(self, made, loaded):
         names = [field.name for field in dataclasses.fields(made)]
         pairs = [(np.asarray(getattr(made, name)), np.asarray(getattr(loaded, name))) for name in names]
         return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
+
+
+class Trees(Predictions):
+    def make(self, version):
+        from steadyset.trees import TreeClassifier
+
+        rng = np.random.default_rng(version)
+        X, y = rng.normal(size=(400, 6)), np.arange(400) % 3
+        bags = [rng.choice(400, 300, replace=False) for _ in range(6)]
+        (group,) = TreeClassifier().fit_bags(X, y, bags, list(range(version, version + 6)))
+        return group
+
+    def read(self):
+        from steadyset.trees import TreeGroup
+
+        return TreeGroup.load(self.target)
+
+    def use(self, loaded):
+        points = np.random.default_rng(0).normal(size=(50, 6))
+        loaded.predict_proba(points)
+        loaded.apply(points)
+        loaded.members()[-1].predict(points)
+        loaded.members()[-1].to_sklearn().predict(points)
+
+    def same(self, made, loaded):
+        points = np.random.default_rng(0).normal(size=(50, 6))
+        same = (made.numbers, made.seeds) == (loaded.numbers, loaded.seeds)
+        same = same and np.array_equal(made.classes_, loaded.classes_)
+        same = same and made.members()[0].get_params() == loaded.members()[0].get_params()
+        arrays = made._forest.arrays(), loaded._forest.arrays()
+        same = same and all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
+        return same and np.array_equal(made.predict_proba(points), loaded.predict_proba(points))
+
+
+class Neighbors(Predictions):
+    def make(self, version):
+        rng = np.random.default_rng(version)
+        X, y = rng.normal(size=(300, 8)), np.array(list("abc"))[np.arange(300) % 3]
+        return ss.StableNeighborsClassifier(3 + version, max_samples=0.3).fit(X, y)
+
+    def read(self):
+        return ss.StableNeighborsClassifier.load(self.target)
+
+    def use(self, loaded):
+        points = np.random.default_rng(0).normal(size=(20, 8))
+        loaded.predict_set(points)
+        loaded.audit(points[:3])
+        loaded.certify(points[:3])
+        loaded.guarantee()
+
+    def same(self, made, loaded):
+        points = np.random.default_rng(0).normal(size=(20, 8))
+        names = ("rows_", "words_", "codes_", "classes_", "center_")
+        same = all(np.array_equal(getattr(made, name), getattr(loaded, name)) for name in names)
+        same = same and (made.scale_, made.bag_size_, made.rule_) == (loaded.scale_, loaded.bag_size_, loaded.rule_)
+        return same and np.array_equal(made.predict_proba(points), loaded.predict_proba(points))
 
 
 class Lanes(Form):
@@ -81,10 +153,15 @@ class Lanes(Form):
     def save(self, version):
         self.versions[version].save(self.target)
 
-    def load(self):
+    def read(self):
         from steadyset.lanes import LaneGroup
 
-        return self.which(LaneGroup.load(self.target))
+        return LaneGroup.load(self.target)
+
+    def use(self, loaded):
+        points = np.random.default_rng(0).normal(size=(20, 30)).astype(np.float32)
+        loaded.predict_proba(points)
+        loaded.members()[-1].predict(points)
 
     def same(self, made, loaded):
         points = np.random.default_rng(0).normal(size=(20, 30)).astype(np.float32)
@@ -116,10 +193,10 @@ class Models(Form):
 
         save_model(self.versions[version], str(self.target))
 
-    def load(self):
+    def read(self):
         from steadyset.tables import load_model
 
-        return self.which(load_model(str(self.target)))
+        return load_model(str(self.target))
 
     def same(self, made, loaded):
         one, two = made.classifier, loaded.classifier
@@ -169,7 +246,15 @@ class Checkpoints(Form):
         return [name for name in os.listdir(self.target / "fit") if name not in names] + others(self.target)
 
 
-FORMS = {"predictions": Predictions, "audits": Audits, "lanes": Lanes, "models": Models, "checkpoints": Checkpoints}
+FORMS = {
+    "predictions": Predictions,
+    "audits": Audits,
+    "trees": Trees,
+    "neighbors": Neighbors,
+    "lanes": Lanes,
+    "models": Models,
+    "checkpoints": Checkpoints,
+}
 
 
 def others(target):

@@ -1,15 +1,18 @@
-"""Certificates of a run, kept in its folder: what is proved once is not proved again."""
+"""Certificates of a run, kept in its folder: what is proved once is not proved again.
 
+A file ends with a digest of its content and its name: one that is damaged, or of other predictions, is proved anew.
+"""
+
+import io
 import json
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from steadyset._base import whole_files
+from steadyset._base import digests, whole_files
 from steadyset.audit import Certificates, certify
 from steadyset.bags import BagPredictions
 from steadyset.ensemble import fingerprint
@@ -38,14 +41,17 @@ def _write(file: Path, certificates: Certificates) -> None:
     arrays: dict[str, Any] = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     others = {name: value for name, value in values.items() if name not in arrays}
     file.parent.mkdir(parents=True, exist_ok=True)
-    with whole_files.replacing(file) as unfinished, open(unfinished, "wb") as opened:
-        np.savez(opened, others=np.array(json.dumps(others)), **arrays)
+    content = io.BytesIO()
+    np.savez(content, others=np.array(json.dumps(others)), **arrays)
+    with whole_files.replacing(file) as unfinished:
+        unfinished.write_bytes(digests.sealed(content.getvalue(), file.name))
 
 
 def _read(file: Path) -> Certificates | None:
     try:
-        with np.load(file, allow_pickle=False) as kept:
+        content = digests.unsealed(whole_files.content_of(file), file.name)
+        with np.load(io.BytesIO(content), allow_pickle=False) as kept:
             arrays = {name: kept[name] for name in kept.files if name != "others"}
             return Certificates(**json.loads(str(kept["others"])), **arrays)
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile):  # missing, damaged, or of another version
+    except (OSError, ValueError, KeyError, TypeError):  # missing, damaged, or of another version
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from steadyset.tables._model_files import _histograms, _tables, _trees, _vectors
+from steadyset.tables._model_files import _histograms, _own_trees, _tables, _trees, _vectors
 from steadyset.tables._model_files._plan import Made
 from steadyset.tables._model_files._refusal import insist
 
@@ -63,6 +63,9 @@ _OBJECTS: dict[str, Check] = {
     "steadyset.lanes._group.LaneGroup": _tables.check_lanes,
     "steadyset.neighbors._classifier.StableNeighborsClassifier": _fitted(_vectors.check_stable_neighbors),
     "steadyset.lanes._net.NetClassifier": _fitted(_tables.check_net),
+    "steadyset.trees._columns.Columns": _own_trees.check_columns,
+    "steadyset.trees._group.TreeGroup": _own_trees.check_group,
+    "steadyset.trees._tree.TreeClassifier": _fitted(_own_trees.check_estimator),
     **dict.fromkeys(
         [
             *_named("sklearn._loss.link", "HalfLogitLink IdentityLink Interval LogitLink LogLink MultinomialLogit"),
@@ -96,16 +99,13 @@ _OBJECTS: dict[str, Check] = {
             *_named("steadyset.selection._conformal", "ConformalRule"),
             *_named("steadyset.selection._fixed_margin", "FixedMargin"),
             *_named("steadyset.selection._inflated_argmax", "InflatedArgmax"),
+            *_named("steadyset.selection._inflated_top_k", "InflatedTopK"),
             *_named("steadyset.selection._mass_threshold", "MassThreshold"),
             *_named("steadyset.selection._ndc", "NDC"),
             *_named("steadyset.selection._svbop", "SVBOP"),
             *_named("steadyset.selection._top_k", "TopK"),
             *_named("steadyset.selection._union", "Union"),
             "steadyset.tables._encoders.TableNumbers",
-            # The native code checks the arrays of a forest when it is made of them.
-            "steadyset.trees._columns.Columns",
-            "steadyset.trees._group.TreeGroup",
-            "steadyset.trees._tree.TreeClassifier",
         ],
         _nothing,
     ),

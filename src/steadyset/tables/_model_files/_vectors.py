@@ -1,13 +1,19 @@
 """Support vector machines and neighbours: compiled code takes counts, labels and widths from the file."""
 
+import math
 from typing import Any
 
+import numpy as np
+
+from steadyset._base.memory import physical_memory
 from steadyset.tables._model_files._plan import Made
 from steadyset.tables._model_files._refusal import UnknownError, array, count, insist, within
 
 _SVM = "a support vector machine whose parts contradict each other"
 _NEIGHBORS = "neighbours whose parts contradict each other"
 _KERNELS = ("linear", "poly", "rbf", "sigmoid")
+_LARGEST = 1e150  # of the numbers of neighbours' rows
+_VOTE_BYTES = 64  # of the walk over the neighbours, for each vote of a bag
 _STABLE_METRICS = ("euclidean", "cosine", "manhattan")
 _METRICS = ("minkowski", "euclidean", "l2", "sqeuclidean", "manhattan", "cityblock", "l1", "chebyshev", "cosine")
 
@@ -69,10 +75,21 @@ def check_stable_neighbors(neighbors: Made) -> None:
         raise UnknownError
     rows, codes = array(neighbors["rows_"], "f", 2, _NEIGHBORS), array(neighbors["codes_"], "i", 1, _NEIGHBORS)
     words = array(neighbors["words_"], "u", 1, _NEIGHBORS)
-    insist(rows.dtype.itemsize in (4, 8) and words.dtype.itemsize == 8, _NEIGHBORS)
+    insist(rows.dtype in (np.float32, np.float64) and words.dtype == np.uint64 and codes.dtype == np.intp, _NEIGHBORS)
     insist(2 <= len(rows) == len(codes) == len(words), _NEIGHBORS)
+    insist(bool((np.abs(rows) <= _LARGEST).all()), _NEIGHBORS)  # others have no distances, and so no order
     insist(rows.shape[1] == count(neighbors["n_features_in_"], _NEIGHBORS), _NEIGHBORS)
     within(codes, 0, len(neighbors["classes_"]), _NEIGHBORS)
-    count(neighbors["n_neighbors"], _NEIGHBORS)
-    size = count(neighbors["bag_size_"], _NEIGHBORS)
-    insist(bool(neighbors["bootstrap"]) or size < len(rows), _NEIGHBORS)
+    votes, size = count(neighbors["n_neighbors"], _NEIGHBORS), count(neighbors["bag_size_"], _NEIGHBORS)
+    bootstrap = np.asarray(neighbors["bootstrap"])
+    insist(bootstrap.shape == () and bootstrap.dtype == bool and (bool(bootstrap) or size < len(rows)), _NEIGHBORS)
+    insist(min(votes, size) * _VOTE_BYTES <= physical_memory(), _NEIGHBORS)
+    _check_bounds(neighbors["center_"], neighbors["scale_"], rows.shape[1])
+
+
+def _check_bounds(center: Any, scale: Any, width: int) -> None:
+    """Refuse another center than one of these columns, or another scale than a power of 2."""
+    insist((center is None) == (scale is None), _NEIGHBORS)
+    if center is not None:
+        insist(array(center, "f", 1, _NEIGHBORS).shape == (width,) and center.dtype == np.float64, _NEIGHBORS)
+        insist(bool(np.isfinite(center).all()) and type(scale) is float and math.frexp(scale)[0] == 0.5, _NEIGHBORS)
