@@ -1,7 +1,6 @@
 """Trees of many bags against scikit-learn's trees and forest, and against forests of others where they are installed.
 
-One core each, in turn, on the same bags. A forest that bins its features
-says so. Rivals from PyPI beside scikit-learn: scikit-learn-intelex, lightgbm, xgboost-cpu.
+One core each, in turn, on the same bags; the forests of others are those of `tree_rivals` that are installed.
 """
 
 import io
@@ -15,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
-from benchmarks import levels
+from benchmarks import levels, tree_rivals
 from benchmarks.harness import Line, interleaved_best, report
 from steadyset.trees import TreeClassifier
 
@@ -44,49 +43,6 @@ def loop(X, y, bags, **settings):
     return [DecisionTreeClassifier(random_state=b, **settings).fit(X[rows], y[rows]) for b, rows in enumerate(bags)]
 
 
-def others():
-    """Forests of others that are installed: a name, and a function of the number of trees and features."""
-    try:
-        from sklearnex.ensemble import RandomForestClassifier as Intelex
-
-        yield (
-            "scikit-learn-intelex (256 bins)",
-            lambda trees, features: Intelex(
-                trees, max_features=features, bootstrap=False, max_samples=None, max_bins=256, n_jobs=1, random_state=0
-            ),
-        )
-    except ImportError:
-        pass
-    try:
-        from lightgbm import LGBMClassifier
-
-        yield (
-            "LightGBM rf (255 bins, 31 leaves)",
-            lambda trees, features: LGBMClassifier(
-                boosting_type="rf",
-                n_estimators=trees,
-                subsample=0.5,
-                subsample_freq=1,
-                colsample_bynode=1.0 if features is None else 0.2,
-                n_jobs=1,
-                verbose=-1,
-            ),
-        )
-    except ImportError:
-        pass
-    try:
-        from xgboost import XGBRFClassifier
-
-        yield (
-            "XGBRF (256 bins, depth 6)",
-            lambda trees, features: XGBRFClassifier(
-                n_estimators=trees, subsample=0.5, colsample_bynode=1.0 if features is None else 0.2, n_jobs=1
-            ),
-        )
-    except ImportError:
-        pass
-
-
 def fit_rivals() -> list[Line]:
     lines = []
     tables = [("half of 50,000 x 30", *continuous(), 10, 10), ("half of 20,000 x 16, 16 values", *letters(), 40, 6)]
@@ -99,9 +55,9 @@ def fit_rivals() -> list[Line]:
                 "ours": lambda X=X, y=y, b=half, f=features: grow(X, y, b, max_features=f),
                 "sklearn": lambda X=X, y=y, b=few, f=features: loop(X, y, b, max_features=f),
             }
-            rivals = dict(others())
-            for rival, make in rivals.items():
-                calls[rival] = lambda X=X, y=y, r=rows, m=make, f=features, t=trees: m(t, f).fit(X[r], y[r])
+            rivals = dict(tree_rivals.installed())
+            for rival, fit in rivals.items():
+                calls[rival] = lambda X=X, y=y, r=rows, fit=fit, f=features, t=trees: fit(X, y, r, t, f)
             best = interleaved_best(calls, rounds=3)
             what = f"{name}, max_features={features}"
             ratio = best["sklearn"] / len(few) / (best["ours"] / trees)

@@ -5,44 +5,45 @@
 #include "simd/level.hpp"
 #include "trees/api.hpp"
 #include "trees/memory.hpp"
-#include "trees/ranks.hpp"
+#include "trees/order.hpp"
 
 namespace steadyset::trees {
 namespace STEADYSET_LEVEL {
 namespace {
 
 // A node with at most this many rows is grown to its leaves in a block of its own, in the first-level cache.
-constexpr int64_t kBlock = 256;
+constexpr int64_t kBlock = 1024;
+// The same where most features have few values, which need no order.
+constexpr int64_t kCountedBlock = 256;
 // A feature with at most this many values is counted by value, where classes are few enough.
 constexpr int32_t kFewRanks = 256;
+// In a block, a feature with at most this many values may be counted at the node.
+constexpr int32_t kFewCodes = 32;
+// With more classes in the bag, the bits of its classes are not kept: too much memory.
+constexpr int32_t kClassBits = 8;
 
 // How a feature's rows are put in order at a large node.
 enum class Way : uint8_t {
-  listed,   // sorted once per bag; lists are split with the node, in order
-  sorted,   // sorted at the node
+  placed,   // by their places in the bag's order
   counted,  // counts of classes by value
 };
 
 // Arrays of the bag's size; a thread uses them for one bag after another.
 struct BagArrays {
   int64_t n = 0;                // rows of the bag
+  int64_t block = kBlock;       // rows of a block
   int32_t n_features = 0, n_classes = 0;
   const Ranked* table = nullptr;
   Array<uint32_t> row;          // of each row of the bag: the row of the table
   Array<uint16_t> label;
   Array<int64_t> weight;        // where rows have weights
   Array<uint32_t> members;      // the rows of each node, one node after the other
-  Array<uint32_t> list;         // (listed features, n): rows in the order of their values, node by node
-  Array<uint32_t> list_ranks;   // the same for ranks, for features in which rows tie
   Array<uint8_t> few;           // (n, counted features): ranks
-  Array<uint8_t> side;          // of each row of a node that is being divided: 1 for left
-  Array<uint32_t> spare, spare_ranks;
-  Array<uint64_t> items, other; // ranks with rows, to be sorted
+  Array<uint32_t> spare, spare_values;
+  Array<uint64_t> marked;       // a bit for each place; zeros between looks
   Array<Way> way;
-  Array<int32_t> place;         // of each feature: its number among the listed or the counted ones
-  Array<uint8_t> ties;          // of each listed feature: whether its ranks are kept
-  Array<int32_t> rank_bits;     // of each feature: bits of its largest rank
-  int32_t n_listed = 0, n_counted = 0;
+  Array<int32_t> number;        // of each feature: its number among the placed or the counted ones
+  int32_t n_placed = 0, n_counted = 0;
   int64_t n_cells = 0;          // of the counts of all counted features
   Array<int64_t> cells;         // of each feature: where its counts begin
 
@@ -51,7 +52,7 @@ struct BagArrays {
   }
   // The same from the ranks by row, where the feature is counted.
   uint32_t small_rank(int32_t feature, uint32_t member) const {
-    return way[feature] == Way::counted ? few[static_cast<int64_t>(member) * n_counted + place[feature]] : rank(feature, member);
+    return way[feature] == Way::counted ? few[static_cast<int64_t>(member) * n_counted + number[feature]] : rank(feature, member);
   }
   int32_t n_ranks(int32_t feature) const { return static_cast<int32_t>(table->start[feature + 1] - table->start[feature]); }
   uint32_t missing_rank(int32_t feature) const {  // UINT32_MAX where nothing is missing
@@ -62,8 +63,7 @@ struct BagArrays {
     table = &all;
     n = 0;
     n_features = all.n_features;
-    if (!row.reserve(bag.n_rows) || !label.reserve(bag.n_rows) || !members.reserve(bag.n_rows) || !side.reserve(bag.n_rows))
-      return false;
+    if (!row.reserve(bag.n_rows) || !label.reserve(bag.n_rows) || !members.reserve(bag.n_rows)) return false;
     if (bag.weights != nullptr && !weight.reserve(bag.n_rows)) return false;
     for (int64_t i = 0; i < bag.n_rows; ++i) {
       const int64_t at = bag.rows[i];  // read once: another thread may change it
@@ -80,97 +80,88 @@ struct BagArrays {
     return true;
   }
 
-  // Chooses a way for each feature. Lists pay where a node looks at most of the features.
-  bool choose(int32_t classes, bool weighted, bool keep_lists) {
+  // Chooses a way for each feature; `countable` says whether values may be counted.
+  bool choose(int32_t classes, bool countable) {
     n_classes = classes;
-    n_listed = n_counted = 0;
+    n_placed = n_counted = 0;
     n_cells = 0;
     const int32_t stride = counts_stride();
-    if (!way.reserve(n_features) || !place.reserve(n_features) || !rank_bits.reserve(n_features) || !cells.reserve(n_features))
-      return false;
+    int32_t n_few = 0;
+    for (int32_t f = 0; f < n_features; ++f) n_few += countable && n_ranks(f) <= kFewCodes;
+    block = 2 * n_few > n_features ? kCountedBlock : kBlock;
+    if (!way.reserve(n_features) || !number.reserve(n_features) || !cells.reserve(n_features)) return false;
     for (int32_t f = 0; f < n_features; ++f) {
       const int64_t ranks = n_ranks(f);
-      rank_bits[f] = 0;
-      while ((ranks - 1) >> rank_bits[f]) ++rank_bits[f];
-      if (n <= kBlock) {
-        way[f] = Way::sorted;  // and no large node ever asks
-      } else if (!weighted && ranks <= kFewRanks && ranks * stride <= 2 * n) {
+      if (countable && n > block && ranks <= kFewRanks && ranks * stride <= 2 * n) {
         way[f] = Way::counted;
-        place[f] = n_counted++;
+        number[f] = n_counted++;
         cells[f] = n_cells;
         n_cells += ranks * stride;
-      } else if (keep_lists) {
-        way[f] = Way::listed;
-        place[f] = n_listed++;
       } else {
-        way[f] = Way::sorted;
+        way[f] = Way::placed;
+        number[f] = n_placed++;
       }
     }
     return true;
   }
   int32_t counts_stride() const { return n_classes <= 8 ? n_classes : (n_classes + 7) / 8 * 8; }
 
-  // Fills lists and small ranks.
-  bool prepare(Pace& pace) {
-    if (!items.reserve(n) || !other.reserve(n) || !spare.reserve(n) || !spare_ranks.reserve(n)) return false;
-    if (!list.reserve(n_listed * n) || !list_ranks.reserve(n_listed * n) || !ties.reserve(n_listed)) return false;
-    if (!few.reserve(n_counted * n)) return false;
+  // Room for orders, which are made when they are asked for; ranks of the counted features.
+  bool prepare(bool class_bits, Pace& pace) {
+    const int64_t words = words_for(n);
+    class_bits_ = class_bits && n_classes <= kClassBits;
+    int64_t most = 1;
+    for (int32_t f = 0; f < n_features; ++f)
+      if (way[f] == Way::placed && n_ranks(f) > most) most = n_ranks(f);
+    if (!placer_.reserve(n, most > n ? most : n) || !spare.reserve(n) || !spare_values.reserve(n))
+      return false;
+    if (!marked.zeros(words) || !few.reserve(n_counted * n) || !known_.zeros(n_features)) return false;
     for (int32_t f = 0; f < n_features; ++f) {
+      if (way[f] != Way::counted) continue;
       if (pace.stop(4 * n)) return true;
-      if (way[f] == Way::counted) {
-        uint8_t* out = few.get() + place[f];
-        const uint32_t* ranks = table->ranks + static_cast<int64_t>(f) * table->n;
-        for (int64_t i = 0; i < n; ++i) out[i * n_counted] = static_cast<uint8_t>(ranks[row[i]]);
-      } else if (way[f] == Way::listed) {
-        make_list(f);
-      }
+      uint8_t* out = few.get() + number[f];
+      const uint32_t* ranks = table->ranks + static_cast<int64_t>(f) * table->n;
+      for (int64_t i = 0; i < n; ++i) out[i * n_counted] = static_cast<uint8_t>(ranks[row[i]]);
     }
-    return true;
+    return places_.reserve(n_placed * n) && rows_.reserve(n_placed * n) && values_.reserve(n_placed * n) &&
+           starts_.reserve(n_placed * words) && first_missing_.reserve(n_features) &&
+           (!class_bits_ || classes_.reserve(n_placed * n_classes * words));
   }
 
-  // Fills items with (rank, member), in the order of the ranks, and returns them.
-  const uint64_t* sorted(int32_t f, const uint32_t* some, int64_t count) {
-    const uint32_t* ranks = table->ranks + static_cast<int64_t>(f) * table->n;
-    for (int64_t i = 0; i < count; ++i) items[i] = static_cast<uint64_t>(ranks[row[some[i]]]) << 32 | some[i];
-    return radix_sort(items.get(), other.get(), count, 32, 32 + rank_bits[f]);
+  // A placed feature's order.
+  Order<uint32_t> order(int32_t f) {
+    if (known_[f] == kUnknown) make_order(f);
+    const int64_t at = number[f] * n, words = words_for(n), at_word = number[f] * words;
+    const bool tied = known_[f] == kTied;
+    return {places_.get() + at, rows_.get() + at, tied ? values_.get() + at : nullptr, tied ? starts_.get() + at_word : nullptr,
+            class_bits_ ? classes_.get() + at_word * n_classes : nullptr, words, n, first_missing_[f]};
   }
+  Placer& placer() { return placer_; }
 
  private:
-  void make_list(int32_t f) {
-    const uint64_t* in_order = sorted(f, members.get(), n);
-    uint32_t* out = list.get() + place[f] * n;
-    uint32_t* out_ranks = list_ranks.get() + place[f] * n;
-    bool tied = table->missing[f];
-    for (int64_t i = 0; i < n; ++i) {
-      out[i] = static_cast<uint32_t>(in_order[i]);
-      out_ranks[i] = static_cast<uint32_t>(in_order[i] >> 32);
-      tied |= i > 0 && out_ranks[i] == out_ranks[i - 1];
-    }
-    ties[place[f]] = tied;
-  }
-};
+  enum Known : uint8_t { kUnknown, kDistinct, kTied };
 
-// The rows of one node: those on the left first, then those on the right, both in the order they had; their ranks too,
-// where there are any. `spare` has room for all of them.
-template <bool with_ranks>
-inline void divide(uint32_t* members, uint32_t* ranks, const uint8_t* side, uint32_t* spare, uint32_t* spare_ranks, int64_t n) {
-  int64_t left = 0, right = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t member = members[i];
-    const int64_t goes_left = side[member];
-    members[left] = member;
-    spare[right] = member;
-    if (with_ranks) {
-      const uint32_t rank = ranks[i];
-      ranks[left] = rank;
-      spare_ranks[right] = rank;
-    }
-    left += goes_left;
-    right += 1 - goes_left;
+  void make_order(int32_t f) {
+    const int64_t at = number[f] * n, words = words_for(n);
+    uint32_t *places = places_.get() + at, *rows = rows_.get() + at;
+    const uint32_t* ranks = table->ranks + static_cast<int64_t>(f) * table->n;
+    const bool distinct = placer_.place(n, n_ranks(f), [&](int64_t i) { return ranks[row[i]]; }, places, rows);
+    known_[f] = distinct ? kDistinct : kTied;
+    if (!distinct)
+      number_values(n, [&](int64_t i) { return placer_.rank(rows[i]); }, values_.get() + at, starts_.get() + number[f] * words);
+    first_missing_[f] = n;
+    const uint32_t missing = missing_rank(f);
+    while (first_missing_[f] > 0 && placer_.rank(rows[first_missing_[f] - 1]) == missing) --first_missing_[f];
+    if (class_bits_) mark_classes(n, places, label.get(), n_classes, classes_.get() + number[f] * words * n_classes);
   }
-  memcpy(members + left, spare, static_cast<size_t>(right) * sizeof(uint32_t));
-  if (with_ranks) memcpy(ranks + left, spare_ranks, static_cast<size_t>(right) * sizeof(uint32_t));
-}
+
+  bool class_bits_ = false;
+  Placer placer_;
+  Array<uint8_t> known_;
+  Array<uint32_t> places_, rows_, values_;  // (placed features, n)
+  Array<uint64_t> starts_, classes_;        // (placed features, words), (placed features, classes, words)
+  Array<int64_t> first_missing_;
+};
 
 }  // namespace
 }  // namespace STEADYSET_LEVEL

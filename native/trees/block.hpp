@@ -1,5 +1,4 @@
-// A node of up to 256 rows, grown to its leaves. Each feature is ranked once for the block; at a node below, a bit for
-// each row at its place in that order gives the node's rows in order.
+// A node of up to 1,024 rows, grown to its leaves. Each feature that is asked for is placed once for the block.
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -7,157 +6,166 @@
 #include "simd/level.hpp"
 #include "simd/simd.hpp"
 #include "trees/bag.hpp"
+#include "trees/bits.hpp"
+#include "trees/codes.hpp"
 
 namespace steadyset::trees {
 namespace STEADYSET_LEVEL {
 namespace {
 
-// In a block, a feature with at most this many values is counted by value at the node.
-constexpr int32_t kFewCodes = 32;
+using Small = uint16_t;  // a row of a block, or a place
 
 class Block {
  public:
   uint16_t label[kBlock];
   int64_t weight[kBlock];
-  uint8_t members[kBlock];  // the block's rows, node by node
+  Small members[kBlock];  // the block's rows, node by node
   int32_t n = 0;
 
-  bool allocate(int32_t n_features) {
-    return orders_.reserve(n_features * kBlock) && places_.reserve(n_features * kBlock) && values_.reserve(n_features * kBlock) &&
-           state_.reserve(n_features) && first_missing_.reserve(n_features);
+  bool allocate(int32_t n_features, int32_t n_classes) {
+    return places_.reserve(n_features * kBlock) && rows_.reserve(n_features * kBlock) && values_.reserve(n_features * kBlock) &&
+           starts_.reserve(n_features * kWords) && classes_.reserve(n_features * kMostClasses * kWords) &&
+           known_.reserve(n_features) && coded_.reserve(n_features) && has_codes_.reserve(n_features) &&
+           codes_.reserve(n_features * kBlock) && first_missing_.reserve(n_features) && number_.reserve(n_classes);
   }
 
-  // The rows of a node: `at` is where they begin in the bag's lists.
-  void open(const BagArrays& bag, Array<uint8_t>& place_in_block, int64_t at, int32_t count, bool weighted) {
+  // What holds for all blocks of a bag.
+  void begin(const BagArrays& bag) {
+    any_codes_ = false;
+    for (int32_t f = 0; f < bag.n_features; ++f) {
+      coded_[f] = bag.n_ranks(f) <= kFewCodes && !bag.table->missing[f];
+      any_codes_ |= coded_[f] != 0;
+    }
+  }
+
+  // The rows of a node: `at` is where they begin in the bag.
+  void open(BagArrays& bag, int64_t at, int32_t count, bool weighted, bool class_bits) {
     bag_ = &bag;
-    at_ = at;
     n = count;
-    rows_ = bag.members.get() + at;
-    place_in_block_ = place_in_block.get();
+    words_ = words_for(n);
+    stride_ = 64 * words_;
+    of_bag_ = bag.members.get() + at;
     for (int32_t i = 0; i < n; ++i) {
-      const uint32_t row = rows_[i];
+      const uint32_t row = of_bag_[i];
       label[i] = bag.label[row];
       if (weighted) weight[i] = bag.weight[row];
-      members[i] = static_cast<uint8_t>(i);
-      table_row_[i] = bag.row[row];
-      place_in_block_[row] = static_cast<uint8_t>(i);
+      members[i] = static_cast<Small>(i);
     }
-    memset(state_.get(), kUnknown, static_cast<size_t>(bag.n_features));
+    class_bits_ = class_bits;
+    memset(known_.get(), kUnknown, static_cast<size_t>(bag.n_features));
+    if (any_codes_) memset(has_codes_.get(), 0, static_cast<size_t>(bag.n_features));
   }
-
-  // The place of each row in the order of a feature's values, the row at each place, and the value there, as a number that
-  // rises with it.
-  const uint8_t* places(int32_t f) const { return places_.get() + f * kBlock; }
-  const uint8_t* order(int32_t f) const { return orders_.get() + f * kBlock; }
-  const uint8_t* values(int32_t f) const { return values_.get() + f * kBlock; }
-  bool ties(int32_t f) const { return state_[f] == kTied; }
-  // Features with few values have no places: `values` holds the rank of each row, and rows are counted by it at the node.
-  bool coded(int32_t f) const { return state_[f] == kCoded; }
-  int32_t n_codes(int32_t f) const { return bag_->n_ranks(f); }
-  int32_t missing_code(int32_t f) const { return bag_->table->missing[f] ? n_codes(f) - 1 : kBlock; }
-  int32_t first_missing(int32_t f) const { return first_missing_[f]; }  // the place of the first missing value
-  uint32_t rank(int32_t f, uint8_t i) const { return bag_->rank(f, rows_[i]); }
-
-  void know(int32_t f) {
-    if (state_[f] == kUnknown) arrange(f);
+  // Numbers the classes of the block, where they are few enough for bits.
+  void number_classes(const int32_t* present, int32_t n_present) {
+    n_classes_ = n_present;
+    class_bits_ = class_bits_ && n_present <= kMostClasses;
+    if (!class_bits_) return;
+    for (int32_t c = 0; c < n_present; ++c) number_[present[c]] = static_cast<uint8_t>(c);
+    for (int32_t i = 0; i < n; ++i) class_of_[i] = number_[label[i]];
   }
+  int32_t number(int32_t c) const { return number_[c]; }
+
+  Order<Small> order(int32_t f) {
+    if (known_[f] == kUnknown) arrange(f);
+    const int64_t at = f * stride_, word = f * words_;
+    const bool tied = known_[f] == kTied;
+    return {places_.get() + at, rows_.get() + at, tied ? values_.get() + at : nullptr, tied ? starts_.get() + word : nullptr,
+            class_bits_ ? classes_.get() + word * n_classes_ : nullptr, words_, n, first_missing_[f]};
+  }
+  // A feature with few values, none of them missing: the rank of each row.
+  bool is_coded(int32_t f) const { return coded_[f]; }
+  bool any_codes() const { return any_codes_; }
+  const uint8_t* codes(int32_t f) {
+    if (!has_codes_[f]) fill_codes(f);
+    return codes_.get() + f * stride_;
+  }
+  uint32_t rank(int32_t f, int64_t row) const { return bag_->rank(f, of_bag_[row]); }
 
  private:
-  enum State : uint8_t { kUnknown, kDistinct, kTied, kCoded };
+  enum Known : uint8_t { kUnknown, kDistinct, kTied };
+  static constexpr int64_t kWords = kBlock / 64;
+  static constexpr int32_t kMostClasses = 32;
 
   void arrange(int32_t f) {
-    uint8_t* order = orders_.get() + f * kBlock;
-    uint8_t* places = places_.get() + f * kBlock;
-    uint8_t* values = values_.get() + f * kBlock;
-    const uint32_t missing = bag_->missing_rank(f);
+    Small *places = places_.get() + f * stride_, *rows = rows_.get() + f * stride_;
     first_missing_[f] = n;
-    if (bag_->n_ranks(f) <= kFewCodes) {
-      for (int32_t i = 0; i < n; ++i) values[i] = static_cast<uint8_t>(bag_->small_rank(f, rows_[i]));
-      state_[f] = kCoded;
-      return;
+    if (bag_->way[f] == Way::counted) {
+      count_out(f, places, rows);
+    } else if (bag_->n == n) {
+      const uint32_t* ranks = bag_->table->ranks + static_cast<int64_t>(f) * bag_->table->n;
+      Placer& placer = bag_->placer();
+      const bool distinct =
+          placer.place(n, bag_->n_ranks(f), [&](int64_t i) { return ranks[bag_->row[of_bag_[i]]]; }, places, rows);
+      finish(f, distinct, bag_->missing_rank(f), [&](int64_t i) { return placer.rank(rows[i]); });
+    } else {
+      const Order<uint32_t> whole = bag_->order(f);
+      Placer& placer = bag_->placer();
+      placer.place(n, whole.n, [&](int64_t i) { return whole.place[of_bag_[i]]; }, places, rows);
+      finish(f, whole.value == nullptr, UINT32_MAX, [&](int64_t i) { return whole.value[placer.rank(rows[i])]; });
+      if (whole.first_missing < whole.n)
+        while (first_missing_[f] > 0 && placer.rank(rows[first_missing_[f] - 1]) >= whole.first_missing) --first_missing_[f];
     }
-    if (bag_->way[f] == Way::listed) {
-      const int64_t from = bag_->place[f] * bag_->n + at_;
-      const uint32_t* list = bag_->list.get() + from;
-      for (int32_t i = 0; i < n; ++i) {
-        order[i] = place_in_block_[list[i]];
-        places[order[i]] = static_cast<uint8_t>(i);
-      }
-      state_[f] = kDistinct;
-      if (!bag_->ties[bag_->place[f]]) return;
-      const uint32_t* ranks = bag_->list_ranks.get() + from;
-      number(f, values, missing, [&](int32_t i) { return ranks[i]; });
-      return;
-    }
-    uint64_t items[kBlock], other[kBlock];
-    const uint32_t* ranks = bag_->table->ranks + static_cast<int64_t>(f) * bag_->table->n;
-    for (int32_t i = 0; i < n; ++i) items[i] = static_cast<uint64_t>(ranks[table_row_[i]]) << 8 | static_cast<uint64_t>(i);
-    const uint64_t* sorted = radix_sort(items, other, n, 8, 8 + bag_->rank_bits[f]);
+    if (class_bits_) mark_classes(n, places, class_of_, n_classes_, classes_.get() + f * words_ * n_classes_);
+  }
+
+  void fill_codes(int32_t f) {
+    uint8_t* codes = codes_.get() + f * stride_;
+    for (int32_t i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(bag_->small_rank(f, of_bag_[i]));
+    has_codes_[f] = 1;
+  }
+
+  // A feature with few values.
+  void count_out(int32_t f, Small* places, Small* rows) {
+    uint8_t ranks[kBlock];
+    uint16_t at[kFewRanks + 1] = {};
     for (int32_t i = 0; i < n; ++i) {
-      order[i] = static_cast<uint8_t>(sorted[i]);
-      places[order[i]] = static_cast<uint8_t>(i);
+      ranks[i] = static_cast<uint8_t>(bag_->small_rank(f, of_bag_[i]));
+      ++at[ranks[i] + 1];
     }
-    number(f, values, missing, [&](int32_t i) { return static_cast<uint32_t>(sorted[i] >> 8); });
+    for (int32_t r = 1, last = bag_->n_ranks(f); r < last; ++r) at[r] = static_cast<uint16_t>(at[r] + at[r - 1]);
+    for (int32_t i = 0; i < n; ++i) {
+      const uint16_t place = at[ranks[i]]++;
+      places[i] = place;
+      rows[place] = static_cast<Small>(i);
+    }
+    finish(f, false, bag_->missing_rank(f), [&](int64_t i) { return ranks[rows[i]]; });
   }
 
-  template <class RankAt> void number(int32_t f, uint8_t* values, uint32_t missing, RankAt rank_at) {
-    uint32_t before = rank_at(0);
-    uint8_t value = 0;
-    if (before == missing) first_missing_[f] = 0;
-    values[0] = 0;
-    for (int32_t i = 1; i < n; ++i) {
-      const uint32_t rank = rank_at(i);
-      if (rank != before) {
-        ++value;
-        if (rank == missing) first_missing_[f] = i;
-        before = rank;
-      }
-      values[i] = value;
-    }
-    state_[f] = value == n - 1 ? kDistinct : kTied;
+  template <class RankAt> void finish(int32_t f, bool distinct, uint32_t missing, RankAt rank_at) {
+    known_[f] = distinct ? kDistinct : kTied;
+    if (!distinct) number_values(n, rank_at, values_.get() + f * stride_, starts_.get() + f * words_);
+    if (missing == UINT32_MAX) return;
+    while (first_missing_[f] > 0 && rank_at(first_missing_[f] - 1) == missing) --first_missing_[f];
   }
 
-  const BagArrays* bag_ = nullptr;
-  const uint32_t* rows_ = nullptr;
-  uint32_t table_row_[kBlock];  // of each row of the block
-  uint8_t* place_in_block_ = nullptr;
-  int64_t at_ = 0;
-  Array<uint8_t> orders_, places_, values_, state_;
+  BagArrays* bag_ = nullptr;
+  const uint32_t* of_bag_ = nullptr;
+  int64_t words_ = 0, stride_ = 0;  // words of bits, and entries, per feature
+  bool class_bits_ = false, any_codes_ = false;
+  int32_t n_classes_ = 0;
+  uint8_t class_of_[kBlock];
+  Array<Small> places_, rows_, values_;
+  Array<uint64_t> starts_, classes_;
+  Array<uint8_t> known_, number_, coded_, has_codes_, codes_;
   Array<int32_t> first_missing_;
 };
 
-// The set of places that a node's rows have, as bits.
-class Places {
+// The places of a node's rows in a block, marked as bytes: a byte is stored without reading what was there.
+class BlockMarks {
  public:
-  // The rows of a node in the order of the feature; returns how many there are.
-  int32_t rows(const uint8_t* places, const uint8_t* order, const uint8_t* members, int32_t n, int32_t block, uint8_t* out) {
-    fill(places, members, n);
-    return each(block, [&](int32_t at, int32_t place) { out[at] = order[place]; });
-  }
-  int32_t rows_and_values(const uint8_t* places, const uint8_t* order, const uint8_t* values, const uint8_t* members, int32_t n,
-                          int32_t block, uint8_t* out, uint8_t* out_values) {
-    fill(places, members, n);
-    return each(block, [&](int32_t at, int32_t place) {
-      out[at] = order[place];
-      out_values[at] = values[place];
-    });
+  void mark(const Order<Small>& order, const Small* members, int64_t n, uint64_t* words) {
+    if (n == order.n) return set_bits(words, n);
+    if (n < 16) {
+      memset(words, 0, static_cast<size_t>(order.words) * sizeof(uint64_t));
+      return mark_places(order.place, members, n, words);
+    }
+    const Small* place = order.place;  // a byte may alias anything: what is read below is kept in registers
+    uint8_t* flag = flag_;
+    for (int64_t i = 0; i < n; ++i) flag[place[members[i]]] = 0x80;
+    for (int64_t w = 0; w < order.words; ++w) words[w] = taken(flag_ + 64 * w);
   }
 
  private:
-  void fill(const uint8_t* places, const uint8_t* members, int32_t n) {
-    for (int32_t i = 0; i < n; ++i) flag_[places[members[i]]] = 0x80;
-  }
-  template <class Do> int32_t each(int32_t block, Do act) {
-    int32_t n = 0;
-    for (int32_t start = 0; start < block; start += 64) {
-      uint64_t bits = taken(flag_ + start);
-      while (bits) {
-        act(n++, start + __builtin_ctzll(bits));
-        bits &= bits - 1;
-      }
-    }
-    return n;
-  }
   // The highest bits of 64 bytes, which become zero.
   static uint64_t taken(uint8_t* flags) {
     uint64_t bits = 0;

@@ -79,7 +79,7 @@ struct Classes {
 class GiniCounts {
  public:
   using Value = double;
-  static constexpr bool weighted = false;
+  static constexpr bool weighted = false, by_bits = true;
   static constexpr Value worst = 0;  // every split of rows scores more
 
   GiniCounts(const Lookup& lookup, int32_t* left, int64_t*, bool, int)
@@ -115,8 +115,7 @@ class GiniCounts {
     return rows;
   }
   Value score(int64_t n_left) const {
-    const int64_t right = squares_ - 2 * products_ + left_squares_;
-    return static_cast<double>(left_squares_) * inverse_[n_left] + static_cast<double>(right) * inverse_[n_ - n_left];
+    return score_of(left_squares_, squares_ - 2 * products_ + left_squares_, n_left);
   }
   // Whether both sides of the split just scored hold one class each: no split is better.
   bool is_perfect(int64_t n_left) const {
@@ -136,27 +135,38 @@ class GiniCounts {
     Value score;
     int64_t place;
   };
-  Top best_of(const int32_t* left_sums, const int32_t* right_sums, int64_t count, int64_t offset, Value least) const {
-    const double* inverse = inverse_ + offset;
-    const double* falling = falling_ + (made_ - n_) + offset;
-    Vec<double> most = broadcast(least);
-    for (int64_t i = 0; i < count; i += 8) most = larger(scores(left_sums + i, right_sums + i, inverse + i, falling + i), most);
-    const double top = largest_lane(most);
-    if (!(top > least)) return {least, -1};
-    for (int64_t i = 0;; i += 8) {
-      const unsigned bits = lane_bits(scores(left_sums + i, right_sums + i, inverse + i, falling + i) == top);
-      if (bits) return {top, i + __builtin_ctz(bits)};
+  // Eight scores at a time, from sums at places from 0 on.
+  struct Scores {
+    const double *inverse, *falling;
+    Vec<double> at(const int32_t* left_sums, const int32_t* right_sums, int64_t i) const {
+      return load_as_doubles(left_sums + i) * load(inverse + i) + load_as_doubles(right_sums + i) * load(falling + i);
     }
+    // The first place with the best score, given the best of each lane; -1 where none is above `least`.
+    Top first_of(const int32_t* left_sums, const int32_t* right_sums, const Vec<double>& most, Value least) const {
+      const double top = largest_lane(most);
+      if (!(top > least)) return {least, -1};
+      for (int64_t i = 0;; i += 8) {
+        const unsigned bits = lane_bits(at(left_sums, right_sums, i) == top);
+        if (bits) return {top, i + __builtin_ctz(bits)};
+      }
+    }
+  };
+  Scores scores_from(int64_t offset) const { return {inverse_ + offset, falling_ + (made_ - n_) + offset}; }
+  Top best_of(const int32_t* left_sums, const int32_t* right_sums, int64_t count, int64_t offset, Value least) const {
+    const Scores scores = scores_from(offset);
+    Vec<double> most = broadcast(least);
+    for (int64_t i = 0; i < count; i += 8) most = larger(scores.at(left_sums, right_sums, i), most);
+    return scores.first_of(left_sums, right_sums, most, least);
+  }
+  int64_t squares() const { return squares_; }  // of the node
+  Value score_of(int64_t left_squares, int64_t right_squares, int64_t n_left) const {
+    return static_cast<double>(left_squares) * inverse_[n_left] + static_cast<double>(right_squares) * inverse_[n_ - n_left];
   }
   bool would_be_perfect(int64_t left_squares, int64_t right_squares, int64_t n_left) const {
     return left_squares == n_left * n_left && right_squares == (n_ - n_left) * (n_ - n_left);
   }
 
  private:
-  static Vec<double> scores(const int32_t* left, const int32_t* right, const double* inverse, const double* falling) {
-    return load_as_doubles(left) * load(inverse) + load_as_doubles(right) * load(falling);
-  }
-
   const double* inverse_;
   const double* falling_;
   int64_t made_;
@@ -169,7 +179,7 @@ class GiniCounts {
 class EntropyCounts {
  public:
   using Value = int64_t;
-  static constexpr bool weighted = false;
+  static constexpr bool weighted = false, by_bits = false;
   static constexpr Value worst = INT64_MIN;
 
   EntropyCounts(const Lookup& lookup, int32_t* left, int64_t*, bool, int)
@@ -219,7 +229,7 @@ class EntropyCounts {
 class WeightedClasses {
  public:
   using Value = double;
-  static constexpr bool weighted = true;
+  static constexpr bool weighted = true, by_bits = false;
   static constexpr Value worst = -1e300;
 
   WeightedClasses(const Lookup&, int32_t*, int64_t* left, bool entropy, int scale) : left_(left), entropy_(entropy) {

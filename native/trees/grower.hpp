@@ -6,7 +6,9 @@
 #include "poll.hpp"
 #include "simd/level.hpp"
 #include "trees/bag.hpp"
+#include "trees/bits.hpp"
 #include "trees/block.hpp"
+#include "trees/codes.hpp"
 #include "trees/criteria.hpp"
 #include "trees/draws.hpp"
 #include "trees/keys.hpp"
@@ -31,9 +33,19 @@ struct Split {
   int32_t feature = -1;
   uint64_t key = 0;
   uint32_t low = 0;   // the largest rank on the left
-  int32_t place = 0;  // in a block: the largest place on the left
+  int32_t place = 0;  // where the feature is placed: the largest place on the left
   bool missing_left = false, perfect = false;
   double gain = 0;  // decrease of the impurity times the weight of the rows
+};
+
+// A node seen in the order of one feature of its frame, and room for its rows.
+template <class Place> struct PlacedNode {
+  const Order<Place>& order;
+  const uint64_t* marked;  // its rows, as bits
+  int64_t n;
+  const uint16_t* labels;
+  const int64_t* weights;
+  Place *rows, *values;
 };
 
 // A node that best-first growth may split next.
@@ -105,7 +117,7 @@ template <class Criterion> class Grower {
   bool is_settled(const uint32_t* members, int64_t n) const;
   Split best_split(Pending& node);
   Split random_split(const Pending& node);
-  bool look_ordered(Criterion& criterion, const Pending& node, int32_t f, Best<Criterion>& best);
+  bool look_bag(Criterion& criterion, const Pending& node, int32_t f, Best<Criterion>& best);
   bool look_counted(Criterion& criterion, const Pending& node, int32_t f, const int32_t* counts, Best<Criterion>& best);
   int32_t new_counts();
   void drop_counts(Pending& node) {
@@ -116,11 +128,24 @@ template <class Criterion> class Grower {
   void fill_counts(int32_t number, const Pending& node);
   void share_counts(Pending& parent, Pending& small, Pending& large);
 
+  // placed.hpp
+  template <class Place, class RankOf>
+  bool look_placed(Criterion& criterion, int32_t f, const PlacedNode<Place>& node, RankOf rank_of, Best<Criterion>& best);
+  template <class Place>
+  bool walk_placed(Criterion& criterion, int32_t f, const PlacedNode<Place>& node, int64_t n_missing, Best<Criterion>& best);
+  // Tells the scan of bits the classes of the node: `number_of` gives the number of a class in the frame.
+  template <class NumberOf> void set_classes(NumberOf number_of) {
+    if (!Criterion::by_bits || n_present_ > kCodedClasses) return;
+    for (int32_t c = 0; c < n_present_; ++c) {
+      class_numbers_[c] = number_of(present_[c]);
+      class_totals_[c] = counts_[present_[c]];
+    }
+  }
+
   // small.hpp
   void grow_block(const Pending& root);
   Split small_split(const Pending& node);
   bool look_small(Criterion& criterion, int32_t f, const Pending& node, Best<Criterion>& best);
-  bool look_coded(Criterion& criterion, int32_t f, const Pending& node, Best<Criterion>& best);
   int64_t divide_small(const Pending& node, const Split& split);
 
   static constexpr int32_t kMostCounts = 40;  // more than log2 of the rows of a bag
@@ -131,8 +156,12 @@ template <class Criterion> class Grower {
   Tree tree_;
   Lookup lookup_;
   Block block_;
-  Places places_;
-  Array<uint8_t> place_in_block_;
+  BlockMarks marks_;
+  BitScan scan_;
+  CodeScan codes_;
+  bool by_codes_ = false;  // whether features with few values are counted at the small node
+  Array<uint8_t> number_here_;  // of each class present at a small node
+  int32_t class_numbers_[kCodedClasses], class_totals_[kCodedClasses];  // of the classes present at the node
   Array<Pending> stack_, small_;
   Array<Candidate> heap_;
   Array<int32_t> order_, counts_, left_, present_, one_, pool_, sums_;
@@ -163,8 +192,9 @@ bool Grower<Criterion>::start(const Ranked& table, const uint16_t* labels, int32
   if (!bag_.take(table, labels, bag)) return false;
   min_split_ = row_limit(settings_->min_split, settings_->split_is_share, bag.n_rows, 2);
   min_leaf_ = row_limit(settings_->min_leaf, settings_->leaf_is_share, bag.n_rows, 1);
-  const bool most = 3 * static_cast<int64_t>(settings_->max_features) >= features && !settings_->random;
-  if (!bag_.choose(n_classes, Criterion::weighted, most) || !bag_.prepare(pace_)) return false;
+  // Counts by value cost too much at small nodes, which best-first growth does not leave to blocks.
+  const bool countable = !Criterion::weighted && settings_->max_leaf_nodes == 0;
+  if (!bag_.choose(n_classes, countable) || !bag_.prepare(Criterion::by_bits && kScansBits, pace_)) return false;
   subtract_ = settings_->max_features >= features && settings_->max_leaf_nodes == 0 && bag_.n_counted > 0;
   scale_ = bag.scale;
   unit_ = power_of_half(scale_);
@@ -183,8 +213,10 @@ bool Grower<Criterion>::start(const Ranked& table, const uint16_t* labels, int32
   }
   tree_.clear(features);
   if (!sums_.reserve(2 * (bag_.n < 46341 ? bag_.n : 46341) + 32)) return false;
-  return lookup_.prepare(bag_.n, settings_->entropy && !Criterion::weighted) && block_.allocate(features) &&
-         place_in_block_.reserve(bag_.n) && counts_.zeros(n_classes + 8) && left_.zeros(n_classes + 8) &&
+  if (!block_.allocate(features, n_classes)) return false;
+  block_.begin(bag_);
+  return lookup_.prepare(bag_.n, settings_->entropy && !Criterion::weighted) &&
+         scan_.reserve(bag_.n) && number_here_.reserve(n_classes) && counts_.zeros(n_classes + 8) && left_.zeros(n_classes + 8) &&
          present_.reserve(n_classes) && weights_.zeros(n_classes) && left_weights_.zeros(n_classes);
 }
 

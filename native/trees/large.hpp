@@ -1,6 +1,6 @@
-// Nodes with many rows: lists that are split with the node, counts by value, or sorting at the node.
+// Nodes with many rows: places in the order of the bag, or counts by value.
 #pragma once
-#include "trees/grower.hpp"
+#include "trees/placed.hpp"
 
 namespace steadyset::trees {
 namespace STEADYSET_LEVEL {
@@ -13,7 +13,7 @@ template <class Criterion> void Grower<Criterion>::grow_depth_first(uint64_t see
     Pending node = stack_[--stack_.size];
     const int64_t n = node.n();
     count_classes(bag_.members.get() + node.begin, n, bag_.label.get(), bag_.weight.get());
-    if (!must_be_leaf(n, node.depth) && n <= kBlock && !settings_->random) {
+    if (!must_be_leaf(n, node.depth) && n <= bag_.block && !settings_->random) {
       drop_counts(node);
       grow_block(node);
       continue;
@@ -101,43 +101,39 @@ int64_t Grower<Criterion>::branch(const Pending& parent, const Split& split, Pen
   return middle;
 }
 
-// Puts the members of a node, and its part of the lists, in the order: left, right.
+// Puts the members of a node in the order: left, right, each in the order they had.
 template <class Criterion> int64_t Grower<Criterion>::divide_node(const Pending& node, const Split& split) {
   const int64_t n = node.n();
   uint32_t* members = bag_.members.get() + node.begin;
-  const uint32_t missing = bag_.missing_rank(split.feature);
-  const uint32_t* ranks = bag_.table->ranks + static_cast<int64_t>(split.feature) * bag_.table->n;
-  uint8_t* side = bag_.side.get();
-  int64_t n_left = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t rank = ranks[bag_.row[members[i]]];
-    const bool left = rank == missing ? split.missing_left : rank <= split.low;
-    side[members[i]] = left;
-    n_left += left;
-  }
-  divide<false>(members, nullptr, side, bag_.spare.get(), nullptr, n);
-  pace_.stop(4 * n);
-  if (split.perfect || (is_settled(members, n_left) && is_settled(members + n_left, n - n_left))) return node.begin + n_left;
-  for (int32_t f = 0; f < bag_.n_features; ++f) {
-    if (bag_.way[f] != Way::listed) continue;
-    const int64_t at = bag_.place[f] * bag_.n + node.begin;
-    uint32_t *list = bag_.list.get() + at, *list_ranks = bag_.list_ranks.get() + at;
-    if (bag_.ties[bag_.place[f]]) {
-      divide<true>(list, list_ranks, side, bag_.spare.get(), bag_.spare_ranks.get(), n);
-    } else {
-      divide<false>(list, nullptr, side, bag_.spare.get(), nullptr, n);
+  uint32_t* spare = bag_.spare.get();
+  int64_t left = 0, right = 0;
+  const auto divide = [&](auto goes_left) {
+    for (int64_t i = 0; i < n; ++i) {
+      const uint32_t member = members[i];
+      const int64_t is_left = goes_left(member);
+      members[left] = member;
+      spare[right] = member;
+      left += is_left;
+      right += 1 - is_left;
     }
-    if (pace_.stop(2 * n)) break;
+  };
+  if (bag_.way[split.feature] == Way::placed && !settings_->random) {
+    const Order<uint32_t> order = bag_.order(split.feature);
+    const uint32_t missing = static_cast<uint32_t>(order.first_missing), last = static_cast<uint32_t>(split.place);
+    divide([&](uint32_t member) {
+      const uint32_t place = order.place[member];
+      return place >= missing ? split.missing_left : place <= last;
+    });
+  } else {
+    const uint32_t missing = bag_.missing_rank(split.feature);
+    divide([&](uint32_t member) {
+      const uint32_t rank = bag_.small_rank(split.feature, member);
+      return rank == missing ? split.missing_left : rank <= split.low;
+    });
   }
-  return node.begin + n_left;
-}
-
-// Whether these rows will be a leaf, so that nobody looks at their lists.
-template <class Criterion> bool Grower<Criterion>::is_settled(const uint32_t* members, int64_t n) const {
-  if (n < min_split_ || n < 2 * min_leaf_) return true;
-  for (int64_t i = 1; i < n; ++i)
-    if (bag_.label[members[i]] != bag_.label[members[0]]) return false;
-  return true;
+  memcpy(members + left, spare, static_cast<size_t>(right) * sizeof(uint32_t));
+  pace_.stop(4 * n);
+  return node.begin + left;
 }
 
 template <class Criterion> Split Grower<Criterion>::best_split(Pending& node) {
@@ -147,13 +143,14 @@ template <class Criterion> Split Grower<Criterion>::best_split(Pending& node) {
   criterion.node(classes(n));
   Best<Criterion> best;
   if (subtract_ && node.counts < 0 && (node.counts = new_counts()) >= 0) fill_counts(node.counts, node);
+  set_classes([](int32_t c) { return c; });
   FeatureOrder order(order_.get(), bag_.n_features, node.seed);
   int32_t constant = 0;
   while (memory_ && !order.done() && (order.drawn() < settings_->max_features || order.drawn() <= constant)) {
     const int32_t f = order.next();
-    const bool count = bag_.way[f] == Way::counted && 4 * n >= static_cast<int64_t>(bag_.n_ranks(f)) * bag_.counts_stride();
+    const bool count = bag_.way[f] == Way::counted;
     const int32_t* counts = node.counts >= 0 ? counts_at(node.counts) : nullptr;
-    const bool varies = count ? look_counted(criterion, node, f, counts, best) : look_ordered(criterion, node, f, best);
+    const bool varies = count ? look_counted(criterion, node, f, counts, best) : look_bag(criterion, node, f, best);
     constant += !varies;
     clear_sides();
     if (best.perfect || pace_.stop(4 * n)) break;
@@ -161,42 +158,26 @@ template <class Criterion> Split Grower<Criterion>::best_split(Pending& node) {
   return resolved(criterion, best, n);
 }
 
-// A feature whose rows are walked through in order. False where it is constant at the node.
+// A feature whose rows are placed. False where it is constant at the node.
 template <class Criterion>
-bool Grower<Criterion>::look_ordered(Criterion& criterion, const Pending& node, int32_t f, Best<Criterion>& best) {
+bool Grower<Criterion>::look_bag(Criterion& criterion, const Pending& node, int32_t f, Best<Criterion>& best) {
   const int64_t n = node.n();
-  Ordered<uint32_t, uint32_t> rows{nullptr, nullptr, bag_.label.get(), bag_.weight.get(), n, 0};
-  if (bag_.way[f] == Way::listed) {
-    const int64_t at = bag_.place[f] * bag_.n + node.begin;
-    rows.rows = bag_.list.get() + at;
-    if (bag_.ties[bag_.place[f]]) rows.ranks = bag_.list_ranks.get() + at;
+  const uint32_t* members = bag_.members.get() + node.begin;
+  const Order<uint32_t> order = bag_.order(f);
+  uint64_t* marked = bag_.marked.get();
+  if (n == order.n) {
+    set_bits(marked, n);
   } else {
-    const uint64_t* sorted = bag_.sorted(f, bag_.members.get() + node.begin, n);
-    for (int64_t i = 0; i < n; ++i) {
-      bag_.spare[i] = static_cast<uint32_t>(sorted[i]);
-      bag_.spare_ranks[i] = static_cast<uint32_t>(sorted[i] >> 32);
-    }
-    rows.rows = bag_.spare.get();
-    rows.ranks = bag_.spare_ranks.get();
+    mark_places(order.place, members, n, marked);
   }
-  if (rows.ranks == nullptr) {
-    look<false, false>(criterion, rows, f, min_leaf_, best, sums_.get());
+  const PlacedNode<uint32_t> seen{order, marked, n, bag_.label.get(), bag_.weight.get(), bag_.spare.get(), bag_.spare_values.get()};
+  const bool varies = look_placed(criterion, f, seen, [&](uint32_t row) { return bag_.rank(f, row); }, best);
+  if (n < order.words) {
+    for (int64_t i = 0; i < n; ++i) marked[order.place[members[i]] >> 6] = 0;
   } else {
-    if (rows.ranks[0] == rows.ranks[n - 1]) return false;
-    const uint32_t missing = bag_.missing_rank(f);
-    while (rows.ranks[n - 1 - rows.n_missing] == missing) ++rows.n_missing;
-    look<false, true>(criterion, rows, f, min_leaf_, best, sums_.get());
-    if (rows.n_missing > 0 && !best.perfect) {
-      clear_sides();
-      look<true, true>(criterion, rows, f, min_leaf_, best, sums_.get());
-    }
+    memset(marked, 0, static_cast<size_t>(order.words) * sizeof(uint64_t));
   }
-  if (best.feature == f) {
-    best.low = bag_.rank(f, rows.rows[best.at]);
-    best.high = bag_.rank(f, rows.rows[best.at + 1]);
-    best.any_missing = rows.n_missing > 0;
-  }
-  return true;
+  return varies;
 }
 
 // A feature whose classes are counted by value. False where it is constant at the node.
@@ -211,7 +192,7 @@ bool Grower<Criterion>::look_counted(Criterion& criterion, const Pending& node, 
     memory_ = one_.zeros(static_cast<int64_t>(n_ranks) * stride);
     if (!memory_) return false;
     const uint32_t* members = bag_.members.get() + node.begin;
-    const uint8_t* few = bag_.few.get() + bag_.place[f];
+    const uint8_t* few = bag_.few.get() + bag_.number[f];
     for (int64_t i = 0; i < n; ++i)
       ++one_[static_cast<int64_t>(few[static_cast<int64_t>(members[i]) * bag_.n_counted]) * stride + bag_.label[members[i]]];
     counts = one_.get();
@@ -263,7 +244,7 @@ template <class Criterion> void Grower<Criterion>::fill_counts(int32_t number, c
 
 template <class Criterion> void Grower<Criterion>::share_counts(Pending& parent, Pending& small, Pending& large) {
   if (parent.counts < 0) return;
-  if (large.n() <= kBlock) return drop_counts(parent);
+  if (large.n() <= bag_.block) return drop_counts(parent);
   const int32_t number = new_counts();
   if (number < 0) return drop_counts(parent);
   fill_counts(number, small);
@@ -272,7 +253,7 @@ template <class Criterion> void Grower<Criterion>::share_counts(Pending& parent,
   for (int64_t i = 0; i < bag_.n_cells; ++i) whole[i] -= part[i];
   large.counts = parent.counts;
   small.counts = number;
-  if (small.n() <= kBlock) drop_counts(small);
+  if (small.n() <= bag_.block) drop_counts(small);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ template <class Criterion> struct Best {
   int32_t feature = -1;
   int64_t at = -1;  // the last row on the left, in the order of the values, or its rank
   uint32_t low = 0, high = 0;  // the ranks on its two sides, once `at` is resolved
-  int32_t place = 0;           // in a block: the place of the last row on the left
+  int32_t place = 0;           // where the feature is placed: the place of the last row on the left
   int64_t n_left = 0;
   bool missing_left = false;
   bool any_missing = false;    // whether rows of the node lack the feature

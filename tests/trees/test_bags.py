@@ -24,7 +24,7 @@ def problems(draw):
     """A table, bags of it, and the same table with every value outside the first bag replaced."""
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
-    n, features = draw(st.integers(4, 700)), draw(st.integers(1, 6))
+    n, features = draw(st.integers(4, 700) | st.integers(1100, 1500)), draw(st.integers(1, 6))
     kind = draw(st.sampled_from(["continuous", "few", "many", "missing", "float32", "int"]))
     table = {
         "continuous": lambda: rng.normal(size=(n, features)),

@@ -1,18 +1,27 @@
 """Every split is the best one, by brute force, and trees predict as scikit-learn's where the best split is unique."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from helpers.slow_splits import best_decrease, decrease, nodes_of, splits, weighted_impurity
+from helpers.slow_splits import (
+    best_decrease,
+    best_decrease_of_many,
+    decrease,
+    nodes_of,
+    splits,
+    weighted_impurity,
+)
 from steadyset import _native
 from steadyset.trees import TreeClassifier
 
 
 def random_table(rng, n=None):
     """A table with ties, constant features, duplicated rows and missing values, and weights, some of them zero."""
-    n = int(rng.integers(2, 60)) if n is None else n
+    n = int(rng.integers(2, 60) if rng.random() < 0.95 else rng.integers(60, 150)) if n is None else n
     features = int(rng.integers(1, 5))
     values = int(rng.choice([1, 2, 3, 8, 1000]))
     X = rng.integers(0, values, (n, features)).astype(rng.choice([np.float32, np.float64]))
@@ -21,7 +30,7 @@ def random_table(rng, n=None):
     X[rng.random(n) < 0.3] = X[0]
     if rng.random() < 0.4:
         X[rng.random(X.shape) < 0.2] = np.nan
-    y = rng.integers(0, rng.integers(2, 6), n)
+    y = rng.integers(0, rng.integers(2, 6) if rng.random() < 0.8 else n // 3 + 2, n)
     weights = rng.choice([None, "whole", "any"])
     if weights == "whole":
         weights = rng.integers(1, 5, n).astype(float)
@@ -64,19 +73,30 @@ def test_every_split_is_the_best(full_trials):
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-@pytest.mark.parametrize("values", [3, 40, 100_000])
+@pytest.mark.parametrize("values", [3, 40, 2000, 10**9])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_every_large_split_is_the_best(criterion, values, missing):
-    """Bags above 256 rows: counted by value, walked through with ties, and in sorted lists."""
-    rng = np.random.default_rng(values)
-    X = rng.integers(0, values, (400, 3)).astype(float)
+@pytest.mark.parametrize("classes", [2, 7, 40])
+def test_every_large_split_is_the_best(criterion, values, missing, classes):
+    """Bags too large for a block: counted by value, by bits of the classes, and walked through; ties and none."""
+    rng = np.random.default_rng(values + classes)
+    n = 3000
+    X = rng.integers(0, values, (n, 3)).astype(float)
     X[rng.random(X.shape) < missing] = np.nan
-    y = (np.nan_to_num(X[:, 0]) > values / 2) + rng.integers(0, 2, 400)
-    tree = TreeClassifier(criterion=criterion, max_depth=2, random_state=0).fit(X, y)
+    y = ((np.nan_to_num(X[:, 0]) > values / 2) + rng.integers(0, classes, n)) % classes
+    tree = TreeClassifier(criterion=criterion, max_depth=3, random_state=0).fit(X, y)
     for _, rows, left in nodes_of(tree.to_sklearn(), X):
         if left is not None:
-            best = best_decrease(X[rows], y[rows], np.ones(len(rows)), criterion == "entropy")
-            assert decrease(y[rows], np.ones(len(rows)), left, criterion == "entropy") == pytest.approx(best, abs=1e-9)
+            best = best_decrease_of_many(X[rows], y[rows], criterion == "entropy")
+            assert decrease(y[rows], np.ones(len(rows)), left, criterion == "entropy") == pytest.approx(best, abs=1e-7)
+
+
+def test_the_count_of_many_splits_is_right():
+    rng = np.random.default_rng(3)
+    for entropy in (False, True):
+        for _ in range(20):
+            X, y, _ = random_table(rng)
+            best = best_decrease(X.astype(float), y, np.ones(len(y)), entropy)
+            assert best_decrease_of_many(X.astype(float), y, entropy) == pytest.approx(max(best or 0, 0), abs=1e-9)
 
 
 def unique_splits(tree, X, y):
@@ -167,11 +187,14 @@ def test_random_splits_stay_between_the_extremes():
 @pytest.mark.parametrize("level", _native.isa_levels())
 def test_all_levels_grow_the_same_trees(level):
     rng = np.random.default_rng(5)
-    X = np.hstack([rng.normal(size=(900, 4)), rng.integers(0, 9, (900, 3))])
+    rounded = rng.normal(size=(2500, 2)).round(2)
+    X = np.hstack([rng.normal(size=(2500, 4)), rng.integers(0, 9, (2500, 3)), rng.integers(0, 30, (2500, 2)), rounded])
     X[rng.random(X.shape) < 0.02] = np.nan
-    y = rng.integers(0, 11, 900)
+    X[:, [4, 7]] = np.nan_to_num(X[:, [4, 7]])
+    labels = [rng.integers(0, 11, 2500), (X[:, 7] > 12) + rng.integers(0, 2, 2500)]
     best = _native.isa()
-    for settings in ({}, {"max_features": 2}, {"criterion": "entropy"}, {"class_weight": "balanced", "max_depth": 6}):
+    varied = ({}, {"max_features": 2}, {"criterion": "entropy"}, {"class_weight": "balanced", "max_depth": 6})
+    for settings, y in itertools.product((*varied, {"max_leaf_nodes": 40}, {"min_samples_leaf": 5}), labels):
         tree = TreeClassifier(random_state=2, **settings)
         expected = tree.fit(X, y)._forest.arrays()
         proba = tree.predict_proba(X)

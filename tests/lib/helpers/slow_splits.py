@@ -41,6 +41,35 @@ def best_decrease(X, labels, weights, entropy, min_leaf=1):
     return max(found, default=None)
 
 
+def best_decrease_of_many(X, labels, entropy):
+    """Return the same for many rows of weight 1 without limits, by counts up to each value."""
+    each = labels[:, None] == np.unique(labels)
+    whole, best = np.array([_impurities(each.sum(axis=0)[None], entropy)[0]]), 0.0
+    for column in X.T:
+        missing = np.isnan(column)
+        order = np.flatnonzero(~missing)[np.argsort(column[~missing], kind="stable")]
+        if not len(order):
+            continue
+        last = np.append(np.diff(column[order]) > 0, missing.any())  # of its value, with rows after it
+        below = np.cumsum(each[order], axis=0)[last]
+        for left in (below, below + each[missing].sum(axis=0)):
+            right = each.sum(axis=0) - left
+            held = (left.sum(axis=1) > 0) & (right.sum(axis=1) > 0)
+            if held.any():
+                sides = _impurities(left[held], entropy) + _impurities(right[held], entropy)
+                best = max(best, float((whole - sides).max()))
+    return best
+
+
+def _impurities(counts, entropy):
+    """Return the impurity of each row of counts, times its sum."""
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = counts / totals
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(counts > 0, -shares * np.log2(shares), 0) if entropy else shares * (1 - shares)
+    return totals[:, 0] * terms.sum(axis=1)
+
+
 def nodes_of(tree, X):
     """Yield (node, rows that reach it) of a scikit-learn tree, and which of them go left, or None at a leaf."""
     arrays = tree.tree_
