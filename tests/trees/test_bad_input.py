@@ -80,8 +80,10 @@ def test_wrong_columns():
     named = TreeClassifier().fit(pd.DataFrame(X, columns=["a", "b"]), Y)
     with pytest.raises(ValueError, match="feature names should match"):
         named.predict(pd.DataFrame(X, columns=["a", "c"]))
-    with pytest.raises(ValueError, match=r"^X must hold numbers, strings or categories in column 'b'; got "):
+    with pytest.raises(ValueError, match=r"^X must hold numbers, strings or categories in column 'b'; got 1j\.$"):
         TreeClassifier().fit(pd.DataFrame({"a": [1, 2], "b": [1j, 2j]}), [0, 1])
+    with pytest.raises(ValueError, match=r"^X must hold numbers, as in fit, in column 'b'; got 'x'\.$"):
+        named.predict(pd.DataFrame({"a": [1.0, 2.0], "b": [None, "x"]}))
     with pytest.raises(ValueError, match=r"^X must hold whole numbers below 2\^63"):
         TreeClassifier().fit(np.array([[2**64 - 1], [0]], np.uint64), [0, 1])
     with pytest.raises(ValueError, match=r"column 0, which had whole numbers in fit; got NaN\.$"):

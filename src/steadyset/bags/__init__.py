@@ -4,7 +4,7 @@ from steadyset.bags._bags import Bags, Part, concatenate, coupling_of, draw_bags
 from steadyset.bags._claims import check_bags
 from steadyset.bags._guarantee import guarantee_of_rule
 from steadyset.bags._hash import bag_key, id_words
-from steadyset.bags._predictions import BLOCK, BagPredictions, checked_predictions, sum_bags
+from steadyset.bags._predictions import BLOCK, BagPredictions, checked_predictions, exact_predictions, sum_bags
 from steadyset.bags._row_ids import (
     POSITIONS,
     RowIds,
@@ -32,6 +32,7 @@ __all__ = [
     "content_words",
     "coupling_of",
     "draw_bags",
+    "exact_predictions",
     "given_ids",
     "group_ids",
     "guarantee_of_rule",

@@ -225,6 +225,15 @@ class BagPredictions:
         )
 
 
+def exact_predictions(proba: NDArray[np.float64], bags: Bags, classes: NDArray[Any]) -> BagPredictions:
+    """Return predictions whose rows are probability vectors by construction, which nobody looks through again."""
+    if proba.ndim != 3 or proba.shape[0] != len(bags) or proba.shape[2] != len(classes):
+        raise ValueError(f"proba must be of {len(bags)} bags and {len(classes)} classes; got shape {proba.shape}.")
+    made = BagPredictions.__new__(BagPredictions)
+    made._set(proba, bags, classes)
+    return made
+
+
 def checked_predictions(value: Any) -> BagPredictions:
     """Return the bags' predictions, or say what came instead."""
     if not isinstance(value, BagPredictions):

@@ -24,7 +24,7 @@ from steadyset.audit import (
     StabilityAudit,
     anytime_alpha,
 )
-from steadyset.bags import BagPredictions, Bags, guarantee_of_rule
+from steadyset.bags import BagPredictions, Bags, exact_predictions, guarantee_of_rule
 from steadyset.ensemble import _bag_fits, _fit_inputs, _fit_until, _learners, _out_of_bag, _prediction, _promise
 from steadyset.ensemble._callbacks import bag_progress
 from steadyset.ensemble._fit_inputs import FitInputs
@@ -423,7 +423,9 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         check_is_fitted(self)
         points = self._points(X)
         proba: Any = _prediction.together(self.groups_, points, self.bags_.n_bags, self.n_jobs)
-        for place, block in self._blocks(points) if proba is None else ():
+        if proba is not None:
+            return exact_predictions(proba, self.bags_, self.classes_)
+        for place, block in self._blocks(points):
             for bag, part in _prediction.bag_probabilities(self.groups_, block, self.n_jobs):
                 if proba is None:
                     proba = np.empty((self.bags_.n_bags, num_samples(points), part.shape[1]), part.dtype)
@@ -443,8 +445,14 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             Of some of the points, in their order; all of them together are :meth:`bag_predictions`, to the bit.
         """
         for _, block in self._blocks(X):
-            proba = _prediction.every_bag(self.groups_, block, self.bags_.n_bags, self.n_jobs)
-            yield BagPredictions(proba, self.bags_, self.classes_)
+            n_bags = self.bags_.n_bags
+            proba = _prediction.together(self.groups_, block, n_bags, self.n_jobs)
+            if proba is not None:
+                yield exact_predictions(proba, self.bags_, self.classes_)
+                continue
+            bags = _prediction.bag_probabilities(self.groups_, block, self.n_jobs)
+            gathered = _prediction.gathered((((bag,), part[None]) for bag, part in bags), n_bags)
+            yield BagPredictions(gathered, self.bags_, self.classes_)
 
     def oob_proba(self, X: Any) -> NDArray[np.float64]:
         """Return for each training row the mean over the bags that do not hold it.

@@ -92,15 +92,6 @@ def together(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -
     return proba
 
 
-def every_bag(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -> NDArray[Any]:
-    """Return what every bag predicts at X, (bags, points, classes), all of it at once."""
-    proba = together(groups, X, n_bags, n_jobs)
-    if proba is not None:
-        return proba
-    parts = (((bag,), part[None]) for bag, part in bag_probabilities(groups, X, n_jobs))
-    return gathered(parts, n_bags)
-
-
 def gathered(results: Iterable[tuple[Sequence[int], NDArray[Any]]], n_bags: int) -> NDArray[Any]:
     """Return the probabilities of all bags in one array, from pairs of bag numbers and theirs."""
     proba: Any = None

@@ -66,7 +66,7 @@ class Columns:
         """Return one column as numbers of its kind."""
         if self.kinds[column] == CATEGORY:
             return self._codes(values, column)
-        return self._numbers(numbers_of(values, self.name(column)), column)
+        return self._numbers(numbers_of(values, self.name(column), "numbers, as in fit,"), column)
 
     def _numbers(self, values: NDArray[Any], column: int) -> NDArray[Any]:
         kind = self.kinds[column]
@@ -90,13 +90,16 @@ class Columns:
     def _codes(self, values: Any, column: int) -> NDArray[Any]:
         """Return the place of each category in its order, NaN where it is missing."""
         known = {name: place for place, name in enumerate(self.categories[column] or ())}
-        codes = np.empty(len(values), np.float64 if self.wide else np.float32)
-        for i, value in enumerate(_plain(values)):
-            codes[i] = np.nan if value is None else known.get(value, -1)
-            if codes[i] == -1:
-                raise ValueError(
-                    f"X must hold categories of fit in column {self.name(column)}; got {shown(value)} in row {i}."
-                )
+        dtype = np.float64 if self.wide else np.float32
+        if type(values.dtype).__name__ == "CategoricalDtype":  # of pandas, whose code of a missing value is -1
+            places = np.array([*(known.get(name, -1) for name in values.dtype.categories), np.nan], dtype)
+            codes = places[values.cat.codes.to_numpy()]
+        else:
+            codes = np.array([np.nan if value is None else known.get(value, -1) for value in _plain(values)], dtype)
+        if (codes == -1).any():
+            row = int((codes == -1).argmax())
+            came = shown(_plain(values)[row])
+            raise ValueError(f"X must hold categories of fit in column {self.name(column)}; got {came} in row {row}.")
         return codes
 
 
@@ -134,7 +137,7 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc") or hasattr(X, "get_columns")
 
 
-def numbers_of(values: Any, name: str) -> NDArray[Any]:
+def numbers_of(values: Any, name: str, allowed: str = "numbers, strings or categories") -> NDArray[Any]:
     """Return a column of numbers as an array of a type that has keys; what is missing becomes NaN."""
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
     if array.dtype.kind == "M":  # microseconds since 1970
@@ -147,7 +150,8 @@ def numbers_of(values: Any, name: str) -> NDArray[Any]:
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     if array.dtype not in _NUMBERS:
-        raise ValueError(f"X must hold numbers, strings or categories in column {name}; got {shown(values)}.")
+        came = next((value for value in _plain(values) if not isinstance(value, int | float | None)), values)
+        raise ValueError(f"X must hold {allowed} in column {name}; got {shown(came)}.")
     if array.dtype == np.uint64 and array.size and array.max() >= 2**63:
         raise ValueError(f"X must hold whole numbers below 2^63 in column {name}; got {array.max()}.")
     return array.view(np.uint8) if array.dtype == np.bool_ else array
