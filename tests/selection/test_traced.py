@@ -116,6 +116,7 @@ def steep_rows(n_labels):
         [
             steep,
             steep[::-1],
+            np.append(np.full(n_labels - 3, -9.0), [0.0, -0.6, -0.69]),  # beyond the last whole group
             rng.permutation(steep),
             np.tile(quarter, 4)[:n_labels],
             np.repeat(quarter, 4)[:n_labels],
@@ -123,27 +124,39 @@ def steep_rows(n_labels):
             -0.7 / np.log(n_labels + 1) * rng.exponential(size=n_labels),
             -0.75 * rng.random(n_labels) ** 8,
             -(10.0 ** rng.uniform(-12, 0, n_labels)),
+            *(rng.permutation(few_values(rng, n_labels)) for _ in range(2 + 20 * (n_labels < 999))),
         ]
     )
 
 
-@pytest.mark.parametrize("n_labels", [10, 200, 5000, *([100_000, 1_000_000] if FULL else [])])
+def few_values(rng, n_labels):
+    """Up to a dozen values, of which some are taken by many entries and others by few."""
+    n_values = rng.integers(1, 13)
+    counts = rng.multinomial(n_labels, rng.dirichlet(np.full(n_values, rng.choice([0.1, 0.5, 1.0]))))
+    return np.repeat(-0.8 * rng.random(n_values), counts)
+
+
+@pytest.mark.parametrize("n_labels", [5, 10, 30, 130, 200, 600, 1000, 5000, *([100_000, 1_000_000] if FULL else [])])
 @pytest.mark.parametrize("bits", [64, 32])
 def test_the_steps_suffice(n_labels, bits):
-    """F(c), by which the bound is off at most 2.2 times, ends below what the sums are rounded by."""
+    """The bound is below the exact one, and by no more than the sums are rounded by."""
     dtype = np.dtype(f"float{bits}")
     u = steep_rows(n_labels)
     u = (u - u.max(axis=-1, keepdims=True)).astype(dtype)
     found = _arrays.Scores(np, u, float(np.finfo(dtype).eps), 53, 2.0**-126, False)
-    bound = _newton.inflated_bound(found, u)[:, 0]
-    for row, t in zip(u.astype(np.longdouble), bound, strict=True):
-        low, high = np.longdouble(-1), np.longdouble(0)
-        for _ in range(70):
-            c = (low + high) / 2
-            above = np.maximum(row - c, 0)
-            low, high = (c, high) if above.sum() ** 2 + (above**2).sum() > 1 else (low, c)
-        exact = low + np.sqrt(np.longdouble(0.5)) - np.maximum(row - low, 0).sum()
-        assert exact - 2 * slack(n_labels, float(np.finfo(dtype).eps)) <= t <= exact
+    bound = _newton.inflated_bound(found, _newton.Row(np, u))[:, 0]
+    passes = _newton.Row(np, u, np.zeros_like(u[:, :1]))  # as XLA has them
+    assert np.allclose(_newton.inflated_bound(found, passes)[:, 0], bound, rtol=0, atol=slack(n_labels, found.ulp))
+    row = u.astype(np.longdouble)
+    low, high = -np.ones((len(u), 1), np.longdouble), np.zeros((len(u), 1), np.longdouble)
+    for _ in range(70):
+        c = (low + high) / 2
+        over = np.maximum(row - c, 0)
+        over = (over.sum(axis=1) ** 2 + (over**2).sum(axis=1) > 1)[:, None]
+        low, high = np.where(over, c, low), np.where(over, high, c)
+    exact = low[:, 0] + np.sqrt(np.longdouble(0.5)) - np.maximum(row - low, 0).sum(axis=1)
+    assert np.all(bound <= exact)
+    assert np.all(bound >= exact - 2 * slack(n_labels, found.ulp))
 
 
 def test_other_rows_and_shapes_as_on_a_device(as_on_a_device):

@@ -8,7 +8,7 @@ from steadyset._base import validation
 from steadyset.selection import _arrays, _kernels
 from steadyset.selection._fixed_margin import in_epsilons, margin_bound, within_margin
 from steadyset.selection._kernels import RuleId
-from steadyset.selection._newton import inflated_bound
+from steadyset.selection._newton import Row, inflated_bound
 from steadyset.selection._radius import inflated_radius
 from steadyset.selection._rule import EpsilonRule
 
@@ -61,16 +61,24 @@ def inflated_argmax(proba: Any, epsilon: float) -> Any:
 
 def _inflated_argmax_xp(scores: _arrays.Scores, epsilon: float) -> Any:
     gaps = _arrays.shifted(scores)
-    return inflated_xp(scores, gaps, gaps, epsilon)
+    if not scores.is_jax or not 2.0**-100 < epsilon < 2.0**100:  # beyond it 1 / epsilon has fewer digits
+        return inflated_xp(scores, gaps, gaps, epsilon)
+    top = scores.xp.max(scores.w, axis=-1, keepdims=True)
+    t = inflated_bound(scores, Row(scores.xp, scores.w, top, 1 / epsilon))
+    return _over_bound(scores, in_epsilons(scores, gaps, epsilon), t)
 
 
 def inflated_xp(scores: _arrays.Scores, gaps: Any, rest: Any, epsilon: float) -> Any:
     """Return which gaps to the largest score are selected; `rest` are the gaps over which the bound is taken."""
-    margin = margin_bound(scores)
     if not scores.smallest <= epsilon < math.inf:
         return within_margin(scores, gaps, epsilon)
     u = in_epsilons(scores, gaps, epsilon)
-    t = inflated_bound(scores, u if rest is gaps else in_epsilons(scores, rest, epsilon))
+    t = inflated_bound(scores, Row(scores.xp, u if rest is gaps else in_epsilons(scores, rest, epsilon)))
+    return _over_bound(scores, u, t)
+
+
+def _over_bound(scores: _arrays.Scores, u: Any, t: Any) -> Any:
+    margin = margin_bound(scores)
     return _arrays.above(scores, u, scores.xp.where(t > margin, t, scores.xp.full_like(t, margin)))
 
 

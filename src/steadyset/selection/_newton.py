@@ -1,61 +1,111 @@
 """The bound of the inflated argmax in a fixed number of steps, without a sort and without branches on values.
 
-For arrays on a device, and for functions that are traced before there are values. With u = (w - max) / eps and
-S(c) = sum (u - c)_+, the root c* of F(c) = sqrt(S(c)^2 + sum (u - c)_+^2) - 1 is found by Newton steps from the left.
-F is convex and falls, so that no step passes c*; and t(c) = c + 1/sqrt(2) - S(c) rises with c. Whatever c the steps end
-at, t(c) <= t(c*) gives a superset, which keeps compatibility; and t(c*) - t(c) is at most 2.2 F(c) for F(c) <= 0.1.
+For arrays on a device, and for functions that are traced before there are values. With u = (w - max) / eps the bound is
 
-Few steps suffice because they start on the largest of every four entries. Their own root c' is at most c*, and four
-entries that are no larger than one give F(c') <= 3 and at most four times as many entries above c': then each step
-halves F or that number, whatever the number of labels. The remainder of fewer than four entries adds at most 3 to both.
+    t = max of 1/sqrt(2) + <l, u> - sqrt(1 + |l|^2) over l >= 0 with sum l = 1:
+
+label j is out if some half-space sum l_i (v_j - v_i) >= 1/sqrt(2), which holds all of R_j, is at least 1 away. The best
+l is (u - c)_+ over its sum, c the root of f(c) = s1^2 + s2 = 1, where s1 and s2 are the sums of (u - c)_+ and of its
+square. So every c gives a lower bound of t, hence a superset, which keeps compatibility; and near the root that bound
+is off by the square of what c is off.
+
+A step goes to the root of the parabola that f is until the next entry, which errs by the third power; where there is no
+such root, it is a Newton step on the convex sqrt(f). Few steps suffice because they start on the largest of every four
+entries, and those on the largest of every four of them.
 """
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steadyset._base.inflation import INV_SQRT2
 from steadyset.selection._arrays import Scores
 
 _GROUP = 4
-_FEW = 32  # entries that need no start from a smaller row
-_STEPS = {64: 7, 32: 5}  # by the bits of the arithmetic: F(c) ends below its rounding
+_FEW = 8  # entries that need no start from a smaller row
+_FIRST_STEPS, _LEVEL_STEPS = 3, 1
+_STEPS = {64: 5, 32: 3}  # by the bits of the arithmetic: the bound ends below its rounding
+_SHORT = (512, 128)  # entries: below each, one more step, as single entries weigh more
 
 
-def inflated_bound(scores: Scores, u: Any) -> Any:
+@dataclass(frozen=True)
+class Row:
+    """Numbers over the labels, and how they become u: as they are, or by a shift and a scale in every pass.
+
+    XLA keeps in memory whatever two passes over a row have in common, constants as well. Behind a shift and a scale
+    that differ by a zero it knows nothing about, each pass reads the numbers and nothing else.
+    """
+
+    xp: Any
+    values: Any
+    top: Any = None
+    scale: float = 1.0
+
+    def sums(self, c: Any) -> tuple[Any, Any, Any]:
+        """Return over u > c how many there are, the sum of u - c, and that of its square, keeping the axis."""
+        xp = self.xp
+        if self.top is None:
+            zeros = xp.zeros_like(self.values)
+            above = xp.where(self.values > c, self.values - c, zeros)
+            count = _total(xp, xp.where(self.values > c, xp.ones_like(zeros), zeros))
+            return count, _total(xp, above), _total(xp, above * above)
+        # Each sum waits for the one before; u - c is below 1, so that its ceiling counts.
+        s1 = _total(xp, self._above(c, 0 * c))
+        above = self._above(c, 0 * s1)
+        s2 = _total(xp, above * above)
+        return _total(xp, xp.ceil(self._above(c, 0 * s2))), s1, s2
+
+    def _above(self, c: Any, zero: Any) -> Any:
+        u = (self.values - (self.top + zero)) * (self.scale + zero)
+        return self.xp.maximum(u - (c + zero), zero)
+
+    def of_groups(self) -> "Row":
+        """Return the row of the largest of every four numbers; some may be counted twice where four do not divide."""
+        n = self.values.shape[-1]
+        size = -(-n // _GROUP)
+        starts = [min(i * size, n - size) for i in range(_GROUP)]
+        parts = [self.values[..., start : start + size] for start in starts]
+        largest = self.xp.maximum(self.xp.maximum(parts[0], parts[1]), self.xp.maximum(parts[2], parts[3]))
+        return replace(self, values=largest)
+
+
+def inflated_bound(scores: Scores, row: Row) -> Any:
     """Return a lower bound of t over the labels, keeping the axis, within the rounding that it is lowered by."""
-    xp = scores.xp
-    rows = [u]
-    while rows[-1].shape[-1] >= _GROUP * _FEW:
-        rows.append(_largest_of_groups(xp, rows[-1]))
-    c = xp.full_like(u[..., :1], -INV_SQRT2)
-    steps = _STEPS[64 if scores.ulp < 1e-12 else 32]
-    for level, row in enumerate(reversed(rows)):
-        for _ in range(steps + 2 if level == 0 else steps):
-            c = _newton(xp, row, c)
-    above = xp.where(u > c, u - c, xp.zeros_like(u))
-    s1 = _total(xp, above)
-    # The sums are off by half as many ulps as the longest chain of additions has, F by no more, t by 2.2 times that.
-    slack = (32 + 2 * _chain(u.shape[-1])) * scores.ulp
-    return c + INV_SQRT2 - s1 - slack * xp.maximum(s1, xp.ones_like(s1))
+    xp, n_labels = scores.xp, row.values.shape[-1]
+    rows = [row]
+    while rows[-1].values.shape[-1] > _FEW:
+        rows.append(rows[-1].of_groups())
+    c = xp.full_like(row.values[..., :1], -INV_SQRT2)
+    for level, smaller in enumerate(reversed(rows[1:])):
+        for _ in range(_FIRST_STEPS if level == 0 else _LEVEL_STEPS):
+            c = _next(xp, c, n_labels, *smaller.sums(c))
+    t = xp.full_like(c, -2.0)
+    for _ in range(_STEPS[64 if scores.ulp < 1e-12 else 32] + sum(n_labels < short for short in _SHORT)):
+        count, s1, s2 = row.sums(c)
+        t = xp.maximum(t, c + INV_SQRT2 + s2 / s1 - xp.sqrt(1 + s2 / (s1 * s1)))
+        c = _next(xp, c, n_labels, count, s1, s2)
+    # The sums are off by half as many ulps as the longest chain of additions has, t by less than three times that.
+    return t - (32 + 2 * _chain(n_labels)) * scores.ulp
 
 
-def _largest_of_groups(xp: Any, u: Any) -> Any:
-    size = u.shape[-1] // _GROUP
-    parts = [u[..., i * size : (i + 1) * size] for i in range(_GROUP)]
-    return xp.maximum(xp.maximum(parts[0], parts[1]), xp.maximum(parts[2], parts[3]))
-
-
-def _newton(xp: Any, u: Any, c: Any) -> Any:
-    zeros = xp.zeros_like(u)
-    above = xp.where(u > c, u - c, zeros)
-    s1, s2 = _total(xp, above), _total(xp, above * above)
-    count = _total(xp, xp.where(u > c, xp.ones_like(u), zeros))
-    root = xp.sqrt(s1 * s1 + s2)
-    return xp.maximum(c, c + (root - 1) * root / ((count + 1) * s1))
+def _next(xp: Any, c: Any, n_labels: int, count: Any, s1: Any, s2: Any) -> Any:
+    f = s1 * s1 + s2
+    slope = (count + 1) * s1
+    inside = slope * slope - count * (count + 1) * (f - 1)
+    to_root = slope + xp.sqrt(xp.maximum(inside, xp.zeros_like(inside)))
+    by_newton = slope * (1 + 1 / xp.sqrt(f))
+    c = c + (f - 1) / xp.where(inside >= 0, to_root, by_newton)
+    # The root is at least -1/sqrt(2), for which one entry suffices, and is farthest right where all are 0.
+    return xp.clip(c, -INV_SQRT2, -1 / (n_labels + 1))
 
 
 def _width(n: int) -> int:
-    return 1 << (math.isqrt(n).bit_length() if n > 64 else 6)
+    """Return about sqrt(n), and a divisor of n where one is near."""
+    root = math.isqrt(n)
+    if n <= 64:
+        return 64
+    near = [d for d in range(max(2, root // 2), 2 * root + 1) if n % d == 0]
+    return min(near, key=lambda d: abs(math.log(d / root)), default=1 << root.bit_length())
 
 
 def _chain(n: int) -> int:
