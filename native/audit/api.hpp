@@ -81,6 +81,22 @@ struct SurveyTask {
   uint8_t* settled;
 };
 
+// Models of which each point has a few: those of point i are at places starts[i] to starts[i + 1] of `models` and `sets`,
+// (.., classes).
+struct NearPairs {
+  const int64_t* starts;
+  const double* mean;    // (points, classes)
+  const uint8_t* set;    // (points, classes)
+  const double* models;
+  const uint8_t* sets;
+  int64_t n_classes;
+  // out, one for each model
+  float* shift;
+  uint8_t* conflict;     // the sets are disjoint
+  uint8_t* apart;        // no label is a largest one of both
+  double* jaccard;
+};
+
 // Each function is given a poll; what that stops is left unfinished. False when memory runs out.
 struct AuditUnit {
   // Means of columns [first, last) over the bags of n units, into out (n, last - first), summed in float64 as sum_bags
@@ -95,6 +111,8 @@ struct AuditUnit {
   // shift[point * stride + unit] = ||means - mean||. With sets: conflict at the same place where the sets have fewer
   // than n_common labels in common, and the Jaccard indices of the pairs added to jaccard[point].
   void (*compare)(const Comparison& c, float* shift, uint8_t* conflict, int64_t stride, double* jaccard);
+  // The models of points [first, last) beside the points' own means and sets.
+  void (*compare_near)(const NearPairs& t, int64_t first, int64_t last, Poll poll);
 };
 
 STEADYSET_HOT_UNIT(AuditUnit, audit_unit)

@@ -92,6 +92,34 @@ void leave_out_means(nb::handle values, nb::handle patterns, nb::handle counts, 
   });
 }
 
+// starts: points + 1 int64; mean: (points, classes) float64 and set uint8; models: (n, classes) float64 and sets uint8;
+// shift: n float32; conflict, apart: n uint8; jaccard: n float64.
+void near_points(nb::handle starts, nb::handle mean, nb::handle set, nb::handle models, nb::handle sets, nb::handle shift,
+                 nb::handle conflict, nb::handle apart, nb::handle jaccard, int threads) {
+  View places(starts, PyBUF_C_CONTIGUOUS), own(mean, PyBUF_C_CONTIGUOUS), own_set(set, PyBUF_C_CONTIGUOUS),
+      others(models, PyBUF_C_CONTIGUOUS), other_sets(sets, PyBUF_C_CONTIGUOUS),
+      moved(shift, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE), disjoint(conflict, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE),
+      lead(apart, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE), alike(jaccard, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  require(own->ndim == 2 && own->itemsize == 8 && others->ndim == 2 && others->itemsize == 8 &&
+              own->shape[1] == others->shape[1] && own->shape[1] >= 1,
+          "mean and models must have the shape (.., classes)");
+  int64_t points = own->shape[0], n = others->shape[0], classes = own->shape[1];
+  require(own_set->len == points * classes && other_sets->len == n * classes, "set and sets must fit mean and models");
+  require(moved->itemsize == 4 && moved.count() == n && disjoint->len == n && lead->len == n && alike->itemsize == 8 &&
+              alike.count() == n && places->itemsize == 8 && places.count() == points + 1,
+          "the outputs must have one entry per model, starts one per point and one more");
+  std::vector<int64_t> at(places.as<const int64_t>(), places.as<const int64_t>() + points + 1);
+  require(at.front() == 0 && at.back() <= n && std::is_sorted(at.begin(), at.end()), "starts must not fall or pass n");
+  NearPairs task = {at.data(), own.as<const double>(), own_set.as<const uint8_t>(), others.as<const double>(),
+                    other_sets.as<const uint8_t>(), classes, moved.as<float>(), disjoint.as<uint8_t>(),
+                    lead.as<uint8_t>(), alike.as<double>()};
+  const AuditUnit& chosen = audit_unit();
+  over(points, threads, 64, [&](int64_t first, int64_t last, Poll poll) {
+    chosen.compare_near(task, first, last, poll);
+    return Problem::none;
+  });
+}
+
 // Fill spread and settled, one for each point.
 void survey_points(nb::handle values, nb::handle mean, int64_t least, double bound, nb::handle spread, nb::handle settled,
                    int threads) {
@@ -119,6 +147,9 @@ void bind_audit(nb::module_& m) {
         nb::arg("jaccard"), nb::arg("threads"), "Compare every point's mean and set with those of every unit left out.");
   m.def("leave_out_means", &leave_out_means, nb::arg("values"), nb::arg("patterns"), nb::arg("counts"), nb::arg("start"),
         nb::arg("stop"), nb::arg("out"), nb::arg("threads"), "Fill `out` with the means of units start to stop - 1.");
+  m.def("near_points", &near_points, nb::arg("starts"), nb::arg("mean"), nb::arg("set"), nb::arg("models"),
+        nb::arg("sets"), nb::arg("shift"), nb::arg("conflict"), nb::arg("apart"), nb::arg("jaccard"), nb::arg("threads"),
+        "Compare every point's mean and set with those of the point's own models.");
   m.def("survey_points", &survey_points, nb::arg("values"), nb::arg("mean"), nb::arg("least"), nb::arg("bound"),
         nb::arg("spread"), nb::arg("settled"), nb::arg("threads"),
         "Fill `spread` with the sum of squares of each point and `settled` with whether its leading label cannot change.");

@@ -4,6 +4,7 @@
 #include "audit/clear.hpp"
 #include "audit/compare.hpp"
 #include "audit/means.hpp"
+#include "audit/near.hpp"
 #include "audit/screen.hpp"
 #include "audit/survey.hpp"
 
@@ -11,7 +12,7 @@ namespace steadyset {
 namespace STEADYSET_LEVEL {
 namespace {
 
-constexpr AuditUnit kUnit = {&means, &screen, &clear, &survey, &compare};
+constexpr AuditUnit kUnit = {&means, &screen, &clear, &survey, &compare, &compare_near};
 
 }  // namespace
 }  // namespace STEADYSET_LEVEL

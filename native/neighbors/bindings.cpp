@@ -9,6 +9,7 @@
 
 #include "neighbors/api.hpp"
 #include "neighbors/nearest.hpp"
+#include "neighbors/votes.hpp"
 #include "neighbors/weights.hpp"
 #include "parallel.hpp"
 #include "require.hpp"
@@ -161,11 +162,76 @@ int64_t weights(int64_t n, int64_t m, int64_t k, bool bootstrap, nb::handle whol
   return found;
 }
 
+// rows: (points, at least depth) int32, the nearest first; codes: int64, the label of each training row.
+NearLabels near_labels(const View& rows, const View& codes, int64_t depth, int64_t n_classes) {
+  require(rows->ndim == 2 && rows->itemsize == 4 && codes->itemsize == 8, "rows must be (points, ranks) int32, codes int64");
+  require(depth >= 1 && depth <= rows->shape[1] && n_classes >= 1, "there must be a row for each rank, and a class");
+  return {rows.as<const int32_t>(), rows->shape[1], codes.as<const int64_t>(), codes.count(), n_classes};
+}
+
+// whole: int64, pair and square: float64, of the same length; proba: (points, classes) and spread: points, float64.
+void votes(nb::handle rows, nb::handle codes, nb::handle whole, nb::handle pair, nb::handle square, nb::handle proba,
+           nb::handle spread, int threads) {
+  View near(rows, PyBUF_C_CONTIGUOUS), labels(codes, PyBUF_C_CONTIGUOUS), ranks(whole, PyBUF_C_CONTIGUOUS),
+      pairs(pair, PyBUF_C_CONTIGUOUS), squares(square, PyBUF_C_CONTIGUOUS),
+      means(proba, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE), wide(spread, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  require(ranks->itemsize == 8 && pairs->len == ranks->len && squares->len == ranks->len && pairs->itemsize == 8 &&
+              means->ndim == 2 && means->itemsize == 8 && wide->itemsize == 8,
+          "the arrays do not fit");
+  NearLabels asked = near_labels(near, labels, ranks.count(), means->shape[1]);
+  require(means->shape[0] == near->shape[0] && wide.count() == near->shape[0], "the arrays do not fit");
+  RankWeights weights = {ranks.as<const int64_t>(), pairs.as<const double>(), squares.as<const double>(), ranks.count()};
+  split(near->shape[0], threads, 1, [&](int64_t first, int64_t last, Poll poll) {
+    vote(asked, weights, first, last, means.as<double>(), wide.as<double>(), poll);
+  });
+}
+
+// counts: int64, one for each point.
+void model_counts(nb::handle rows, nb::handle codes, int64_t depth, int64_t n_classes, nb::handle counts, int threads) {
+  View near(rows, PyBUF_C_CONTIGUOUS), labels(codes, PyBUF_C_CONTIGUOUS),
+      to(counts, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  NearLabels asked = near_labels(near, labels, depth + 1, n_classes);
+  require(to->itemsize == 8 && to.count() == near->shape[0], "counts must hold an int64 for each point");
+  split(near->shape[0], threads, 1, [&](int64_t first, int64_t last, Poll poll) {
+    count_models(asked, depth, first, last, to.as<int64_t>(), poll);
+  });
+}
+
+// starts: points + 1 int64; models: (all of them, classes) float64; number: (points, depth + 1) int32.
+void models_without(nb::handle rows, nb::handle codes, nb::handle whole, nb::handle starts, nb::handle models,
+                    nb::handle number, int threads) {
+  View near(rows, PyBUF_C_CONTIGUOUS), labels(codes, PyBUF_C_CONTIGUOUS), ranks(whole, PyBUF_C_CONTIGUOUS),
+      places(starts, PyBUF_C_CONTIGUOUS), to(models, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE),
+      which(number, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  require(ranks->itemsize == 8 && to->ndim == 2 && to->itemsize == 8 && which->itemsize == 4 && places->itemsize == 8,
+          "the arrays do not fit");
+  const int64_t points = near->shape[0], depth = ranks.count();
+  NearLabels asked = near_labels(near, labels, depth + 1, to->shape[1]);
+  require(places.count() == points + 1 && which.count() == points * (depth + 1) && to->shape[0] <= INT32_MAX,
+          "the arrays do not fit");
+  std::vector<int64_t> own(places.as<const int64_t>(), places.as<const int64_t>() + points + 1);
+  int64_t at = 0;
+  for (int64_t next : own) {
+    require(next >= at && next <= to->shape[0], "starts must not fall or pass the last model");
+    at = next;
+  }
+  split(points, threads, 1, [&](int64_t first, int64_t last, Poll poll) {
+    fill_models(asked, {ranks.as<const int64_t>(), nullptr, nullptr, depth}, first, last,
+                {own.data(), to.as<double>(), which.as<int32_t>()}, poll);
+  });
+}
+
 }  // namespace
 
 void bind_neighbors(nb::module_& m) {
   m.def("neighbor_weights", &weights, nb::arg("n"), nb::arg("m"), nb::arg("k"), nb::arg("bootstrap"), nb::arg("whole"),
         nb::arg("pair"), nb::arg("square"), "Fill the weights of the neighbours; their number, or -1 for want of room.");
+  m.def("neighbor_votes", &votes, nb::arg("rows"), nb::arg("codes"), nb::arg("whole"), nb::arg("pair"), nb::arg("square"),
+        nb::arg("proba"), nb::arg("spread"), nb::arg("threads"), "Fill the mean over all bags, and how far bags lie from it.");
+  m.def("neighbor_model_counts", &model_counts, nb::arg("rows"), nb::arg("codes"), nb::arg("depth"), nb::arg("n_classes"),
+        nb::arg("counts"), nb::arg("threads"), "Fill how many models without a row differ at each point.");
+  m.def("neighbor_models", &models_without, nb::arg("rows"), nb::arg("codes"), nb::arg("whole"), nb::arg("starts"),
+        nb::arg("models"), nb::arg("number"), nb::arg("threads"), "Fill the models without each of the nearest rows.");
   nb::class_<NeighborSearch>(m, "NeighborSearch")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, int64_t, int, int64_t>(),
            nb::arg("rows"), nb::arg("columns").none(), nb::arg("ends").none(), nb::arg("words"), nb::arg("points"),

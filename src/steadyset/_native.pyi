@@ -61,6 +61,18 @@ def leave_out_means(
     out: NDArray[Any],
     threads: int,
 ) -> None: ...
+def near_points(
+    starts: NDArray[Any],
+    mean: NDArray[Any],
+    set: NDArray[Any],
+    models: NDArray[Any],
+    sets: NDArray[Any],
+    shift: NDArray[Any],
+    conflict: NDArray[Any],
+    apart: NDArray[Any],
+    jaccard: NDArray[Any],
+    threads: int,
+) -> None: ...
 def survey_points(
     values: NDArray[Any],
     mean: NDArray[Any],
@@ -196,6 +208,28 @@ class TreesTable:
 def neighbor_weights(
     n: int, m: int, k: int, bootstrap: bool, whole: NDArray[Any], pair: NDArray[Any], square: NDArray[Any]
 ) -> int: ...
+def neighbor_votes(
+    rows: NDArray[Any],
+    codes: NDArray[Any],
+    whole: NDArray[Any],
+    pair: NDArray[Any],
+    square: NDArray[Any],
+    proba: NDArray[Any],
+    spread: NDArray[Any],
+    threads: int,
+) -> None: ...
+def neighbor_model_counts(
+    rows: NDArray[Any], codes: NDArray[Any], depth: int, n_classes: int, counts: NDArray[Any], threads: int
+) -> None: ...
+def neighbor_models(
+    rows: NDArray[Any],
+    codes: NDArray[Any],
+    whole: NDArray[Any],
+    starts: NDArray[Any],
+    models: NDArray[Any],
+    number: NDArray[Any],
+    threads: int,
+) -> None: ...
 
 class NeighborSearch:
     def __init__(

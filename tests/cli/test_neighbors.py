@@ -1,4 +1,4 @@
-"""Stable neighbours from the command line: fit, predict and audit; a report is refused."""
+"""Stable neighbours from the command line: fit, predict, audit and report."""
 
 import json
 
@@ -51,11 +51,12 @@ def test_a_model_is_fitted_and_read_again(command):
     assert "75 of the 75 rows were among the training rows" in seen.output + seen.stderr
 
 
-def test_a_report_is_refused_in_a_sentence(command):
+def test_a_report(command, tmp_path):
     assert fitted(command).exit_code == 0
-    made = command("report m.skops test.csv --output report.html")
-    assert made.exit_code != 0
-    assert "model must be one of bags that were drawn for a report; got stable neighbours" in in_one_line(made)
+    made = command("report m.skops test.csv --output report.html --json")
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout)["n_rows"] == 75
+    assert "infinitely many bags of 37 of 75 training rows" in (tmp_path / "report.html").read_text()
 
 
 def test_words_are_refused(command):

@@ -72,18 +72,15 @@ def test_every_model_without_a_row_is_the_refit_to_the_bit(ties, k, m, bootstrap
     X, y = small_rows(5, 40, ties)
     points = small_rows(6, 15, ties)[0]
     model = ss.StableNeighborsClassifier(k, max_samples=m, bootstrap=bootstrap, classes=[0, 1, 2]).fit(X, y)
-    seen = []
-    for part in model._near_models(model._points(points), 1):
-        near = dict(enumerate(part.rows.T))
-        seen.append((part, near))
-    assert sum(len(part.proba) for part, _ in seen) == 15
-    part = seen[0][0]
+    (part,) = model._near_models(model._points(points), 1)
+    assert len(part.proba) == 15
+    assert len(part.models) < part.number.size  # neighbours in turn with one label share a model
     for row in range(40):
         refit = ss.StableNeighborsClassifier(k, max_samples=m, bootstrap=bootstrap, classes=[0, 1, 2])
         expected = refit.fit(*without(X, y, row)).predict_proba(points)
         for point in range(15):
             (rank,) = np.nonzero(part.rows[point] == row)
-            model_without = part.without[rank[0] if len(rank) else -1, point]
+            model_without = part.models[part.number[point, rank[0] if len(rank) else -1]]
             assert np.array_equal(model_without, expected[point]), (row, point)
 
 

@@ -206,7 +206,10 @@ def test_a_pipeline_and_another_epsilon():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (lambda: (RandomForestClassifier(), None), "model must be a fitted StableClassifier or a BagPredictions; got"),
+        (
+            lambda: (RandomForestClassifier(), None),
+            "model must be a fitted StableClassifier or StableNeighborsClassifier, or a BagPredictions; got",
+        ),
         (lambda: (ss.StableClassifier(), np.zeros((2, 2))), "not fitted"),
         (lambda: (FOUND, np.zeros((3, 2))), "X must have a row for each of the 30 points of the predictions; got 3."),
         (lambda: (FOUND, None, TRUTH[:4]), "y must have one label for each of the 30 rows of X; got 4 labels."),

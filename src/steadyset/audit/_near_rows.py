@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset import _native
 from steadyset.audit._decision import Decision, decision
 from steadyset.audit._left_out import LeftOut
 from steadyset.audit._models import ReferenceModel
@@ -21,14 +22,26 @@ _SHIFT_ERROR = float(2.0**-23 * np.sqrt(2))  # shifts are kept as 32-bit numbers
 class NearModels:
     """The models of some consecutive points.
 
-    `rows` are the training rows that a point sees, (n_points, n_near), no row twice; `without` is (n_near + 1,
-    n_points, n_classes): the model without each of them, and last the one without any other row.
+    `rows` are the training rows that a point sees, (n_points, n_near), no row twice. `models` is (n_models, n_classes),
+    those of point i at places starts[i] to starts[i + 1]. `number` is (n_points, n_near + 1): the place of the model
+    without each of the rows, and last of the one without any other row.
     """
 
     proba: NDArray[np.float64]
     spread: NDArray[np.float64]
     rows: NDArray[np.integer[Any]]
-    without: NDArray[np.float64]
+    models: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    number: NDArray[np.int32]
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.proba)
+
+    def mean(self) -> NDArray[np.float64]:
+        """Return the model on all rows."""
+        return self.proba
 
 
 @dataclass(frozen=True)
@@ -40,40 +53,97 @@ class NearAudit:
     left_out: LeftOut
     algorithm: str
     seed: int = 0
+    threads: int = 1
+
+
+class NearAuditRun:
+    """An audit that takes models some points at a time, in the order of the points."""
+
+    def __init__(self, rule: Any, asked: NearAudit) -> None:
+        self._rule, self._asked, self._how = rule, asked, decision(rule, asked.seed)
+        rows = asked.left_out.rows
+        self._unit_of = np.full(asked.n_samples, -1, np.int32)
+        self._unit_of[rows] = np.arange(len(rows), dtype=np.int32)
+        self._spread = np.full(asked.n_points, np.nan)
+        nothing = MonteCarlo.none(asked.n_points, len(rows))
+        self._tally = Tally(MonteCarlo(self._spread, nothing.settled, nothing.noise, nothing.tail))
+        self.done = 0
+
+    def add(self, part: NearModels) -> None:
+        """Add the next points."""
+        points = np.arange(self.done, self.done + part.n_points)
+        self._spread[points] = part.spread
+        compare = _one_by_one if self._how.kernel is None else _at_once
+        found = compare(part, self._how, self._asked.threads)
+        self._tally.add_near(points, self._unit_of[part.rows], found, _SHIFT_ERROR)
+        self.done += part.n_points
+
+    def result(self) -> StabilityAudit:
+        """Return the audit of all points."""
+        asked, rows = self._asked, self._asked.left_out.rows
+        return self._tally.audit(
+            Subject(
+                asked.algorithm,
+                rule_name(self._rule),
+                self._how.path_epsilon,
+                asked.n_samples,
+                1,
+                rows,
+                rows[:0],
+                asked.left_out.sampled,
+            )
+        )
 
 
 def audit_near_rows(
     parts: Iterable[NearModels], rule: Any, asked: NearAudit, progress: Callable[[int, int], object] | None = None
 ) -> StabilityAudit:
     """Measure, at each point, how many training rows turn its label set into a disjoint one when left out, exactly."""
-    rows, how = asked.left_out.rows, decision(rule, asked.seed)
-    unit_of = np.full(asked.n_samples, -1, np.int32)
-    unit_of[rows] = np.arange(len(rows), dtype=np.int32)
-    spread = np.full(asked.n_points, np.nan)
-    nothing = MonteCarlo.none(asked.n_points, len(rows))
-    tally = Tally(MonteCarlo(spread, nothing.settled, nothing.noise, nothing.tail))
-    done = 0
+    run = NearAuditRun(rule, asked)
     for part in parts:
-        points = np.arange(done, done + len(part.proba))
-        spread[points] = part.spread
-        tally.add_near(_compared(part, points, unit_of, how), _SHIFT_ERROR)
-        done += len(points)
+        run.add(part)
         if progress is not None:
-            progress(done, asked.n_points)
-    subject = Subject(
-        asked.algorithm, rule_name(rule), how.path_epsilon, asked.n_samples, 1, rows, rows[:0], asked.left_out.sampled
+            progress(run.done, asked.n_points)
+    return run.result()
+
+
+def _at_once(part: NearModels, how: Decision, threads: int) -> NearUnits:
+    """Compare the models natively; a rule of the library treats each row of probabilities by itself."""
+    n = len(part.models)
+    shift, jaccard = np.empty(n, np.float32), np.empty(n)
+    conflict, apart = np.empty(n, np.bool_), np.empty(n, np.bool_)
+    _native.near_points(
+        part.starts,
+        part.proba,
+        how.apply(part.proba).view(np.uint8),
+        part.models,
+        how.apply(part.models).view(np.uint8),
+        shift,
+        conflict.view(np.uint8),
+        apart.view(np.uint8),
+        jaccard,
+        threads,
     )
-    return tally.audit(subject)
+    last = np.where(conflict, np.inf, -1.0)
+    if how.path_epsilon is not None:
+        last[:] = -1.0
+        places = np.flatnonzero(apart)  # a largest label of both is in both sets at every epsilon
+        if len(places):
+            point = np.searchsorted(part.starts, places, side="right") - 1
+            last[places] = ReferenceModel(part.proba[point], how).compared(part.models[places]).last_conflict
+    return NearUnits(part.starts, part.number, conflict, jaccard, shift, last)
 
 
-def _compared(part: NearModels, points: NDArray[np.intp], unit_of: NDArray[np.int32], how: Decision) -> NearUnits:
+def _one_by_one(part: NearModels, how: Decision, threads: int) -> NearUnits:
+    """Call a rule of one's own on all points of one model at a time: it may look at them together."""
     own = ReferenceModel(part.proba, how)
-    found = [own.compared(model) for model in part.without]
+    found = [own.compared(part.models[places]) for places in part.number.T]
+    n_points, n_models = part.number.shape
     return NearUnits(
-        points,
-        unit_of[part.rows],
-        conflict=np.stack([one.conflict for one in found], axis=1),
-        jaccard=np.stack([one.jaccard for one in found], axis=1),
-        shift=np.stack([one.shift for one in found], axis=1).astype(np.float32),
-        last_conflict=np.stack([one.last_conflict for one in found], axis=1),
+        np.arange(n_points + 1, dtype=np.int64) * n_models,
+        np.arange(part.number.size, dtype=np.int32).reshape(part.number.shape),
+        conflict=np.stack([one.conflict for one in found], axis=1).ravel(),
+        jaccard=np.stack([one.jaccard for one in found], axis=1).ravel(),
+        shift=np.stack([one.shift for one in found], axis=1).astype(np.float32).ravel(),
+        last_conflict=np.stack([one.last_conflict for one in found], axis=1).ravel(),
     )

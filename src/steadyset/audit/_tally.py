@@ -51,18 +51,28 @@ class MonteCarlo:
 
 @dataclass(frozen=True, eq=False)
 class NearUnits:
-    """What was found at some points for the few units that each sees, and for all other units, which are one.
+    """What was found at some points for models without one of the few units that each sees, and without any other one.
 
-    `units` is (points, near), -1 for what is not left out; the other arrays are (points, near + 1), the last column for
-    all other units.
+    `number` is (points, near + 1), the place of each unit's model, the last column for all other units. The models of
+    point i are at places starts[i] to starts[i + 1].
     """
 
-    points: NDArray[np.intp]
-    units: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    number: NDArray[np.int32]
     conflict: NDArray[np.bool_]
     jaccard: NDArray[np.float64]
     shift: NDArray[np.float32]
     last_conflict: NDArray[np.float64]
+
+    def moved(self, floor: float) -> NDArray[np.intp]:
+        """Return the points at which some model gives another set, or might at an epsilon from `floor` on."""
+        first = self.starts[:-1]
+        other = ~(np.minimum.reduceat(self.jaccard, first) >= 1)
+        return np.flatnonzero(
+            other
+            | np.maximum.reduceat(self.conflict, first)
+            | (np.maximum.reduceat(self.last_conflict, first) >= floor)
+        )
 
 
 class Tally:
@@ -125,30 +135,57 @@ class Tally:
             self._quantiles[point] = np.sort(shift)[ranks]
         self._error = max(self._error, error)
 
-    def add_near(self, found: NearUnits, error: float) -> None:
-        """Add some points, compared with every unit; a unit's score is that of the points that see it."""
+    def add_near(self, points: NDArray[np.intp], units: NDArray[np.int32], found: NearUnits, error: float) -> None:
+        """Add some points, compared with every unit; a unit's score is that of the points that see it.
+
+        `units` is (points, near): the units that each point sees, -1 for a row that is not left out.
+        """
         self._by_model = True
-        points, units, near = found.points, found.units, found.units.shape[1]
-        known = found.units >= 0
-        others = self._n_units - known.sum(axis=1)  # units that share the last column
-        counted = np.column_stack([known, others])
-        self._conflicts[points] = (found.conflict * counted).sum(axis=1)
-        self._jaccard[points] = (found.jaccard * counted).sum(axis=1)
         self._error = max(self._error, error)
-        for k, point in enumerate(points):
-            here = np.flatnonzero(known[k])
-            own, shift = units[k, here], found.shift[k]
-            self._quantiles[point] = _quantiles(shift[here], shift[near], int(others[k]))
-            better = shift[here] > self._score[own]
-            self._score[own[better]], self._point[own[better]] = shift[here[better]], point
-            self._influence[own] += found.conflict[k, here]
-            last = found.last_conflict[k]
-            self._keep(np.full(len(here), point), own, last[here], shift[here])
-            if others[k] and (found.conflict[k, near] or last[near] >= self._floor):
-                rest = np.setdiff1d(np.arange(self._n_units), own, assume_unique=True)
-                self._influence[rest] += found.conflict[k, near]
-                alike = np.full(len(rest), last[near]), np.full(len(rest), shift[near])
-                self._keep(np.full(len(rest), point), rest, *alike)
+        known, shift, near = units >= 0, found.shift[found.number], units.shape[1]
+        others = self._n_units - known.sum(axis=1)  # units that share the last column
+        self._quantiles[points] = _near_quantiles(shift, known, others)
+        self._score_near(points, units, known, shift[:, :near])
+        self._jaccard[points] = self._n_units
+        moved = found.moved(self._floor)
+        if len(moved):
+            self._add_moved(points[moved], units[moved], known[moved], others[moved], found, moved)
+
+    def _add_moved(
+        self,
+        points: NDArray[np.intp],
+        units: NDArray[np.int32],
+        known: NDArray[np.bool_],
+        others: NDArray[np.intp],
+        found: NearUnits,
+        moved: NDArray[np.intp],
+    ) -> None:
+        """Add the points at which some model gives another set."""
+        number, near = found.number[moved], units.shape[1]
+        conflict, last, shift = found.conflict[number], found.last_conflict[number], found.shift[number]
+        counted = np.column_stack([known, others])
+        self._conflicts[points] = (conflict * counted).sum(axis=1)
+        self._jaccard[points] = (found.jaccard[number] * counted).sum(axis=1)
+        self._influence += np.bincount(units[known & conflict[:, :near]], minlength=self._n_units)
+        at, rank = np.nonzero(known & (last[:, :near] >= self._floor))
+        self._keep(points[at], units[at, rank], last[at, rank], shift[at, rank])
+        for k in np.flatnonzero((others > 0) & (conflict[:, near] | (last[:, near] >= self._floor))):
+            rest = np.setdiff1d(np.arange(self._n_units), units[k][known[k]], assume_unique=True)
+            self._influence[rest] += conflict[k, near]
+            alike = np.full(len(rest), last[k, near]), np.full(len(rest), shift[k, near])
+            self._keep(np.full(len(rest), points[k]), rest, *alike)
+
+    def _score_near(
+        self, points: NDArray[np.intp], units: NDArray[np.int32], known: NDArray[np.bool_], shift: NDArray[np.float32]
+    ) -> None:
+        """Keep each unit's largest shift, and the first point that has it."""
+        at = np.flatnonzero(known)
+        unit, moved = units.ravel()[at].astype(np.intp), shift[known]
+        best = self._score.copy()
+        np.maximum.at(best, unit, moved)
+        first = np.flatnonzero((moved == best[unit]) & (moved > self._score[unit]))[::-1]  # the last one written stays
+        self._point[unit[first]] = points[at[first] // units.shape[1]]
+        self._score = best
 
     def audit(self, subject: Subject) -> StabilityAudit:
         """Return the result."""
@@ -224,11 +261,17 @@ class Tally:
         self._n_pairs = sum(len(last) for last in self._pairs[2])
 
 
-def _quantiles(near: NDArray[np.float32], far: np.float32, n_far: int) -> NDArray[np.float32]:
-    """Return the quantiles of some shifts and of one that occurs many times."""
-    ordered = np.sort(near)
-    below = int(np.searchsorted(ordered, far))
-    ranks = np.array([max(int(np.ceil(level * (len(near) + n_far))) - 1, 0) for level in SHIFT_LEVELS])
-    behind = ordered[np.clip(ranks - n_far, 0, max(len(near) - 1, 0))] if len(near) else np.full(len(ranks), far)
-    before = ordered[np.clip(ranks, 0, max(len(near) - 1, 0))] if len(near) else np.full(len(ranks), far)
+def _near_quantiles(
+    shift: NDArray[np.float32], known: NDArray[np.bool_], n_far: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """Return each point's quantiles of the shifts that are known, and of the last one, which occurs many times."""
+    n_near, far, n_far = known.sum(axis=1)[:, None], shift[:, -1:], n_far[:, None]
+    near = shift[:, :-1] if known.all() else np.where(known, shift[:, :-1], np.float32(np.inf))
+    ordered = np.sort(near, axis=1)
+    below = (ordered < far).sum(axis=1)[:, None]
+    n_units = int(n_near[0, 0] + n_far[0, 0])
+    ranks = np.array([[max(int(np.ceil(level * n_units)) - 1, 0) for level in SHIFT_LEVELS]])
+    last = np.maximum(n_near - 1, 0)
+    before = np.take_along_axis(ordered, np.clip(ranks, 0, last), axis=1)
+    behind = np.take_along_axis(ordered, np.clip(ranks - n_far, 0, last), axis=1)
     return np.asarray(np.where(ranks < below, before, np.where(ranks < below + n_far, far, behind)))

@@ -47,11 +47,6 @@ def report(
         read = _session.open_both(model, data, options)
         X, rows = _session.drawn(read.X, points, seed)
         clf = read.model.classifier
-        if not hasattr(clf, "bags_"):
-            raise ValueError(
-                "model must be one of bags that were drawn for a report; got stable neighbours, whose bags are all "
-                "there are: steadyset audit says what each row changes, exactly."
-            )
         y = None if read.labels is None else read.labels[rows]
         if y is not None and not read.known[rows].all():
             X, y = X[read.known[rows]], y[read.known[rows]]

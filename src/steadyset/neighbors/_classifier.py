@@ -187,9 +187,7 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         ndarray of shape (n_points, n_classes)
             Columns follow ``classes_``. Off by rounding only.
         """
-        weights = self._weights()
-        parts = [self._probabilities(labels, weights) for labels in self._labels(X, weights.depth)]
-        return np.concatenate(parts)
+        return np.concatenate([votes.proba for votes in self._votes(X)])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each point; no guarantee covers a single label.
@@ -237,13 +235,7 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             Exact but for rounding, which is added. As `sigma2` of :func:`steadyset.selection_stability` it gives the
             guarantee of a point.
         """
-        weights = self._weights()
-        return np.concatenate(
-            [
-                _models.spread(labels, weights, self._probabilities(labels, weights))
-                for labels in self._labels(X, weights.depth)
-            ]
-        )
+        return np.concatenate([votes.spread for votes in self._votes(X)])
 
     def oob_proba(self, X: Any) -> NDArray[np.float64]:
         """Return for each training row the mean over the bags that do not hold it: the model without it.
@@ -265,7 +257,7 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         for part in self._near_models(points, cpu.threads(self.n_jobs)):
             own = part.rows == np.arange(start, start + len(part.rows))[:, None]
             rank = np.where(own.any(axis=1), own.argmax(axis=1), -1)  # -1: one of many equal rows
-            found.append(part.without[rank, np.arange(len(rank))])
+            found.append(part.models[part.number[np.arange(len(rank)), rank]])
             start += len(rank)
         return np.concatenate(found)
 
@@ -300,9 +292,9 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         check_is_fitted(self)
         seed = validation.random_seed(random_state)
         n = self.n_samples_fit_
-        points = self._points(X)
-        asked = NearAudit(points.n_rows, n, drawn_rows(left_out, n, seed), self._algorithm(), seed)
-        parts = self._near_models(points, cpu.threads(self.n_jobs if n_jobs is None else n_jobs))
+        points, threads = self._points(X), cpu.threads(self.n_jobs if n_jobs is None else n_jobs)
+        asked = NearAudit(points.n_rows, n, drawn_rows(left_out, n, seed), self._algorithm(), seed, threads)
+        parts = self._near_models(points, threads)
         return audit_near_rows(parts, self._rule() if rule is None else rule, asked, progress)
 
     def certify(self, X: Any) -> NeighborCertificates:
@@ -319,10 +311,11 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         """
         check_is_fitted(self)
         n, points, probas = self.n_samples_fit_, self._points(X), []
-        asked = NearAudit(points.n_rows, n, drawn_rows("all", n, 0), self._algorithm())
+        threads = cpu.threads(self.n_jobs)
+        asked = NearAudit(points.n_rows, n, drawn_rows("all", n, 0), self._algorithm(), threads=threads)
 
         def parts() -> Iterator[NearModels]:
-            for part in self._near_models(points, cpu.threads(self.n_jobs)):
+            for part in self._near_models(points, threads):
                 probas.append(part.proba)
                 yield part
 
@@ -451,34 +444,30 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     def _points(self, X: Any) -> Table:
         return table_of(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False))
 
-    def _labels(self, X: Any, depth: int) -> Iterator[NDArray[np.intp]]:
-        """Yield the labels, as columns, of the nearest rows, some points at a time."""
-        points, threads = self._points(X), cpu.threads(self.n_jobs)
-        for start in range(0, points.n_rows, points_at_a_time(depth)):
-            stop = min(start + points_at_a_time(depth), points.n_rows)
-            yield self.codes_[nearest(self._index, points.part(start, stop), depth, threads)]
+    @property
+    def _labels(self) -> _models.Labels:
+        return _models.Labels(np.ascontiguousarray(self.codes_, np.int64), len(self.classes_))
 
-    def _probabilities(self, labels: NDArray[np.intp], weights: NeighborWeights) -> NDArray[np.float64]:
-        return _models.probabilities(labels, weights, len(self.classes_))
+    def _votes(self, X: Any) -> Iterator[_models.Votes]:
+        """Yield what the nearest rows vote for, some points at a time."""
+        weights, points, threads = self._weights(), self._points(X), cpu.threads(self.n_jobs)
+        for rows in self._nearest(points, weights.depth, threads):
+            yield self._labels.votes(rows, weights, threads)
+
+    def _nearest(self, points: Table, depth: int, threads: int) -> Iterator[NDArray[np.int32]]:
+        """Yield the nearest rows, some points at a time."""
+        many = points_at_a_time(depth)
+        for start in range(0, points.n_rows, many):
+            yield nearest(self._index, points.part(start, min(start + many, points.n_rows)), depth, threads)
 
     def _near_models(self, points: Table, threads: int) -> Iterator[NearModels]:
         """Yield the models without each row, some points at a time."""
-        own, fewer, n_classes = self._weights(), self._weights(1), len(self.classes_)
+        own, fewer, labels = self._weights(), self._weights(1), self._labels
         depth = min(max(own.depth, fewer.depth + 1), len(self.codes_))
-        many = points_at_a_time(depth)
-        few = max(1, _MODEL_NUMBERS // (depth * n_classes))
-        for start in range(0, points.n_rows, many):
-            rows = nearest(self._index, points.part(start, min(start + many, points.n_rows)), depth, threads)
+        few = max(1, _MODEL_NUMBERS // (depth * labels.n_classes))
+        for rows in self._nearest(points, depth, threads):
             for first in range(0, len(rows), few):
-                some = rows[first : first + few]
-                labels = self.codes_[some]
-                proba = self._probabilities(labels, own)
-                yield NearModels(
-                    proba,
-                    _models.spread(labels, own, proba),
-                    some[:, : fewer.depth],
-                    _models.without_each(labels, fewer, n_classes),
-                )
+                yield labels.models(rows[first : first + few], own, fewer, threads)
 
     def _algorithm(self) -> str:
         drawn = "with" if self.bootstrap else "without"

@@ -1,46 +1,50 @@
-"""From the labels of the nearest rows to probabilities: of all rows, without each row, and the spread of the bags."""
+"""From the nearest rows to probabilities: of all rows, without each row, and the spread of the bags."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset.neighbors._weights import UNIT, NeighborWeights
+from steadyset import _native
+from steadyset.audit import NearModels
+from steadyset.neighbors._weights import NeighborWeights
 
 
-def probabilities(labels: NDArray[np.intp], weights: NeighborWeights, n_classes: int) -> NDArray[np.float64]:
-    """Return the mean over all bags at each point; `labels` are (points, at least the weights' depth)."""
-    votes = np.zeros((len(labels), n_classes), np.int64)
-    places = (np.arange(len(labels))[:, None], labels[:, : weights.depth])
-    np.add.at(votes, places, weights.whole)
-    return np.multiply(votes, UNIT, dtype=np.float64)
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """The mean over all bags at each point, (points, classes), and sigma^2 there, rounded up (Theorem N3)."""
+
+    proba: NDArray[np.float64]
+    spread: NDArray[np.float64]
 
 
-def without_each(labels: NDArray[np.intp], weights: NeighborWeights, n_classes: int) -> NDArray[np.float64]:
-    """Return the models without each of the nearest rows, and last the one that all other rows share.
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The label of each training row, as a column, and how many labels there are."""
 
-    `weights` are those of one row less, `labels` (points, depth + 1). Without the r-th neighbour those before it keep
-    their rank and those behind it move up by one: a sum over the rows before, and one over the rows behind. Rows beyond
-    the depth leave the nearest ones as they are. The shape is (depth + 1, points, classes).
-    """
-    depth = weights.depth
-    own = labels[:, : depth + 1].T[:, :, None] == np.arange(n_classes)
-    kept = np.where(own[:depth], weights.whole[:, None, None], 0)
-    moved = np.where(own[1:], weights.whole[:, None, None], 0)
-    models = np.empty((depth + 1, *own.shape[1:]), np.int64)
-    models[0] = 0
-    np.cumsum(kept, axis=0, out=models[1:])  # before the r-th
-    models[:depth] += np.cumsum(moved[::-1], axis=0)[::-1]  # behind it
-    return models * UNIT
+    codes: NDArray[np.int64]
+    n_classes: int
 
+    def votes(self, rows: NDArray[np.int32], weights: NeighborWeights, threads: int) -> Votes:
+        """Return what the nearest rows of each point vote for; `rows` are (points, at least the weights' depth)."""
+        found = Votes(np.empty((len(rows), self.n_classes)), np.empty(len(rows)))
+        _native.neighbor_votes(
+            rows, self.codes, weights.whole, weights.pair, weights.square, found.proba, found.spread, threads
+        )
+        return found
 
-def spread(labels: NDArray[np.intp], weights: NeighborWeights, proba: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return sigma^2 = E|V|^2 - |EV|^2 of one bag's votes V, rounded up (Theorem N3).
+    def models(self, rows: NDArray[np.int32], own: NeighborWeights, fewer: NeighborWeights, threads: int) -> NearModels:
+        """Return the models without each of the nearest rows, and the one that all other rows share.
 
-    E|V|^2 is the sum of E[c c']/k^2 over pairs of rows with the same label, and depends on the rank of the farther row
-    alone.
-    """
-    near = labels[:, : weights.depth]
-    own = near[:, :, None] == np.arange(proba.shape[1])
-    so_far = np.cumsum(own, axis=1, dtype=np.int32)
-    nearer = np.take_along_axis(so_far, near[:, :, None], axis=2)[:, :, 0] - 1
-    second = weights.square.sum() + 2 * (nearer * weights.pair).sum(axis=1)
-    return np.asarray(np.maximum(second - (proba * proba).sum(axis=1), 0.0) + (weights.depth + 8) * 2.0**-52)
+        `fewer` are the weights of one row less, `rows` (points, at least their depth + 1). Without the r-th neighbour
+        those before it keep their rank and those behind it move up by one; rows beyond the depth leave the nearest ones
+        as they are. Neighbours in turn with one label leave the same model (Theorem N2).
+        """
+        votes, depth = self.votes(rows, own, threads), fewer.depth
+        starts = np.zeros(len(rows) + 1, np.int64)
+        _native.neighbor_model_counts(rows, self.codes, depth, self.n_classes, starts[1:], threads)
+        np.cumsum(starts, out=starts)
+        models = np.empty((int(starts[-1]), self.n_classes))
+        number = np.empty((len(rows), depth + 1), np.int32)
+        _native.neighbor_models(rows, self.codes, fewer.whole, starts, models, number, threads)
+        return NearModels(votes.proba, votes.spread, rows[:, :depth], models, starts, number)

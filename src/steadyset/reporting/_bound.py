@@ -21,8 +21,11 @@ def guarantee(
     return replace(found, assumptions=found.assumptions + assumptions)
 
 
-def setting(bags: Bags, n_classes: int) -> dict[str, Any] | None:
-    """Return what the page's formulas take, apart from epsilon and the theorem; None for adopted bags."""
+def setting(bags: Any, n_classes: int, rounding: float = 0.0) -> dict[str, Any] | None:
+    """Return what the page's formulas take, apart from epsilon and the theorem; None for adopted bags.
+
+    `rounding` is what epsilon is lowered by, for probabilities that are off.
+    """
     if bags.resampling is None:
         return None
     return {
@@ -33,4 +36,5 @@ def setting(bags: Bags, n_classes: int) -> dict[str, Any] | None:
         "bags": bags.n_bags,
         "resampling": bags.resampling,
         "coupling": bags.coupling,
+        "rounding": rounding,
     }

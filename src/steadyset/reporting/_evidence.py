@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 
 from steadyset._base import validation
 from steadyset._base.label_sets import label_pairs
-from steadyset.audit import AuditOptions, AuditRun, CertificateOverview, Certificates, CertifyRun, StabilityAudit
+from steadyset.audit import AuditOptions, CertificateOverview, Certificates, CertifyRun, StabilityAudit
 from steadyset.bags import BagPredictions
-from steadyset.ensemble import StableClassifier, size_assumption
 from steadyset.guarantees import Guarantee
 from steadyset.metrics import ScoreTable, by_pair, mean_set_size, set_report
-from steadyset.reporting import _bound, _slider
+from steadyset.reporting import _slider
 from steadyset.reporting._inputs import Inputs
 from steadyset.selection import FixedMargin, InflatedArgmax, Rule, rule_name, rules_side_by_side
 
@@ -44,6 +43,7 @@ class Evidence:
     limit: Guarantee | str
     certificates: Certificates | str
     certified: NDArray[np.intp]
+    leading: NDArray[np.intp]  # the rows to look at first, as numbers of the audit's units
     certain_at: dict[float, CertificateOverview]  # what is proved at several epsilons, the rule's own among them
 
 
@@ -54,7 +54,7 @@ _OWN = "in use"  # the audit of the rule in use, where it is not the inflated ar
 
 def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
     """Audit, measure and certify, in one pass over the points."""
-    epsilon, bags, n_classes = inputs.epsilon, inputs.bags, len(inputs.classes)
+    epsilon, source, n_classes = inputs.epsilon, inputs.source, len(inputs.classes)
     rules = _rules(inputs)
     runs = _audit_runs(rules, inputs, n_jobs)
     proofs = _Proofs(inputs, alpha)
@@ -84,16 +84,13 @@ def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
         scores=_scores(rules, proba, inputs),
         instability={name: _instability(name, rule, audits, inputs) for name, rule in rules.items()},
         pairs=_pairs(InflatedArgmax(epsilon)(proba), inputs),
-        guarantee=_bound.guarantee(bags, inputs.rule, n_classes, _of_the_fit(inputs.made_by)),
-        limit=_bound.guarantee(bags, inputs.rule, n_classes, limit=True),
+        guarantee=source.guarantee(inputs.rule, n_classes),
+        limit=source.guarantee(inputs.rule, n_classes, limit=True),
         certificates=proofs.result(),
         certified=proofs.points,
+        leading=source.leading_rows(path, epsilon),
         certain_at=proofs.at_epsilons(),
     )
-
-
-def _of_the_fit(made_by: Any) -> tuple[str, ...]:
-    return size_assumption(made_by) if isinstance(made_by, StableClassifier) else ()
 
 
 def _rules(inputs: Inputs) -> dict[str, Any]:
@@ -107,7 +104,7 @@ def _rules(inputs: Inputs) -> dict[str, Any]:
     return rules
 
 
-def _audit_runs(rules: dict[str, Any], inputs: Inputs, n_jobs: int | None) -> dict[str, AuditRun]:
+def _audit_runs(rules: dict[str, Any], inputs: Inputs, n_jobs: int | None) -> dict[str, Any]:
     """Return the audits to make: of the inflated argmax, of the rule in use, and of others where they are cheap.
 
     The fixed margin's is never made: its sets hold those of the inflated argmax, so that theirs bounds it.
@@ -120,7 +117,7 @@ def _audit_runs(rules: dict[str, Any], inputs: Inputs, n_jobs: int | None) -> di
         for name, rule in rules.items():
             if rule is not None and rule.path_epsilon is None and name != MARGIN and rule != inputs.rule:
                 asked[name] = rule
-    return {name: AuditRun.of_rows(inputs.bags, rule, inputs.n_points, options) for name, rule in asked.items()}
+    return {name: inputs.source.audit_run(rule, inputs.n_points, options) for name, rule in asked.items()}
 
 
 def _scores(rules: dict[str, Any], proba: NDArray[np.float64], inputs: Inputs) -> ScoreTable:
@@ -165,7 +162,7 @@ class _Proofs:
         self._run: CertifyRun | str
         self._others: dict[float, CertifyRun] = {}
         try:
-            self._run = CertifyRun(inputs.bags, inputs.rule, alpha, wanted)
+            self._run = inputs.source.certify_run(inputs.rule, alpha, wanted)
             if inputs.moves and inputs.bags.coupling == "hash" and inputs.epsilon > 0:
                 top = _slider.slider_top(inputs.epsilon)
                 for epsilon in (factor * inputs.epsilon for factor in _OTHER_EPSILONS):

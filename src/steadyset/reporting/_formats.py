@@ -11,6 +11,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def bags(n_bags: int | None) -> str:
+    """Return a number of bags; None are all there are."""
+    return "infinitely many" if n_bags is None else count(n_bags)
+
+
 def number(position: int) -> str:
     """Return the number of a row or a point: positions count from 0, a page and the commands from 1."""
     return count(position + 1)

@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from steadyset._base import set_validation, validation
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import num_samples, take
-from steadyset.bags import BagPredictions, Bags
+from steadyset.bags import BagPredictions
 from steadyset.ensemble import StableClassifier, rows_seen_in_training
+from steadyset.neighbors import StableNeighborsClassifier
+from steadyset.reporting._sources import AllBags, DrawnBags
 from steadyset.selection import InflatedArgmax, Rule, with_epsilon
 
 _SAMPLE_SEED = 0
@@ -29,7 +31,7 @@ class Inputs:
     what is shown of the points, `shape` that of their images.
     """
 
-    bags: Bags
+    source: DrawnBags | AllBags
     classes: NDArray[Any]
     rule: Any
     epsilon: float
@@ -40,21 +42,25 @@ class Inputs:
     rows: Any
     feature_names: list[str] | None
     shape: tuple[int, ...] | None
-    made_by: Any
 
     @property
     def n_points(self) -> int:
         """Number of points that are reported on."""
         return len(self.positions)
 
-    def blocks(self) -> Iterator[BagPredictions]:
-        """Yield what the bags predict at the points, block by block; at all of them where the rule asks for it."""
-        if isinstance(self.made_by, BagPredictions):
-            yield self.made_by if self.n_points == self.n_given else self.made_by.at_points(self.positions)
-        elif isinstance(self.rule, Rule):
-            yield from self.made_by.prediction_blocks(self.rows)
-        else:
-            yield self.made_by.bag_predictions(self.rows)
+    @property
+    def bags(self) -> Any:
+        """What was drawn."""
+        return self.source.bags
+
+    @property
+    def made_by(self) -> Any:
+        """The model, or the predictions."""
+        return self.source.made_by
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield what audits and proofs take, some points at a time."""
+        return self.source.blocks(self.rows, self.positions, self.rule, self.n_given)
 
     @property
     def moves(self) -> bool:
@@ -75,14 +81,17 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         n, rows = model.n_points, None if X is None else as_rows(X)
         if rows is not None and (have := num_samples(rows)) != n:
             raise ValueError(f"X must have a row for each of the {n} points of the predictions; got {have}.")
-    elif isinstance(model, StableClassifier):
+    elif isinstance(model, StableClassifier | StableNeighborsClassifier):
         check_is_fitted(model)
         if X is None:
-            raise ValueError("X must be given with a StableClassifier; got None.")
+            raise ValueError(f"X must be given with a {type(model).__name__}; got None.")
         rows = as_rows(X)
         n = num_samples(rows)
     else:
-        raise TypeError(f"model must be a fitted StableClassifier or a BagPredictions; got {validation.shown(model)}.")
+        raise TypeError(
+            "model must be a fitted StableClassifier or StableNeighborsClassifier, or a BagPredictions; got "
+            f"{validation.shown(model)}."
+        )
     if n < 1:
         raise ValueError("X must have at least 1 row to report on; got 0.")
     classes = model.classes if isinstance(model, BagPredictions) else model.classes_
@@ -103,7 +112,7 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
     if len(classes) < 2:
         raise ValueError("model must know at least 2 labels to report on; got 1.")
     return Inputs(
-        model.bags if isinstance(model, BagPredictions) else model.bags_,
+        _source(model),
         classes,
         chosen,
         _slider_start(chosen),
@@ -114,8 +123,13 @@ def gather(model: Any, X: Any, y: Any, rule: Any, epsilon: Any, images: Any, max
         rows,
         _feature_names(model, rows),
         shape,
-        model,
     )
+
+
+def _source(model: Any) -> DrawnBags | AllBags:
+    if isinstance(model, StableNeighborsClassifier):
+        return AllBags(model)
+    return DrawnBags(model.bags if isinstance(model, BagPredictions) else model.bags_, model)
 
 
 def _n_seen(model: Any, rows: Any, labels: NDArray[Any]) -> int | None:

@@ -60,8 +60,8 @@ def plain(found: Evidence, examples: list[dict[str, Any]]) -> dict[str, Any]:
         ],
         "n_pairs": len(found.pairs),
         "rows": _rows(found),
-        "n_rows_clear": len(found.path.influential()),
-        "score_limit": float(np.min(found.path.score_limit())),
+        "n_rows_clear": len(found.leading),
+        "score_limit": _finite(np.min(found.path.score_limit())),
         "certificates": _certificates(found),
         "configuration": _configuration(found),
     }
@@ -72,6 +72,10 @@ def _number(value: Any) -> Any:
         return value
     pair = {"value": float(value), "standard_error": value.standard_error}
     return {name: number if math.isfinite(number) else None for name, number in pair.items()}
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _guarantee(best: Guarantee | str, limit: Guarantee | str) -> dict[str, Any] | str:
@@ -97,7 +101,7 @@ def _rule_line(found: Evidence, name: str, row: tuple[Any, ...]) -> dict[str, An
 
 
 def _rows(found: Evidence) -> list[dict[str, Any]]:
-    """Return the training rows whose largest shift stands clear of Monte Carlo noise, the clearest first."""
+    """Return the training rows to look at first; where there is no Monte Carlo noise, they have no limit."""
     audit, bags = found.path, found.inputs.bags
     ids = bags.sample_ids if bags.ids.kind == "given" else None  # digests are no names
     labels = getattr(found.inputs.made_by, "group_labels_", None)
@@ -108,11 +112,11 @@ def _rows(found: Evidence) -> list[dict[str, Any]]:
             "row": int(audit.left_out[unit]) if labels is None else None,
             "id": None if names is None else str(names[audit.left_out[unit]]),
             "score": float(audit.row_score[unit]),
-            "limit": float(limits[unit]),
+            "limit": _finite(limits[unit]),
             "point": int(found.inputs.positions[audit.row_point[unit]]),
             "conflicts": int((found.last[audit.pair_units == unit] >= found.inputs.epsilon).sum()),
         }
-        for unit in audit.influential()[:MOST_ROWS].tolist()
+        for unit in found.leading[:MOST_ROWS].tolist()
     ]
 
 
@@ -136,14 +140,13 @@ def _configuration(found: Evidence) -> dict[str, str]:
     kind = {"subbagging": "subbagging (without replacement)", "bootstrap": "bootstrap (with replacement)"}
     unit = bags.ids.unit
     size = "of different sizes" if bags.bag_size is None else f"of {bags.bag_size:,} {unit}s"
-    seed = bags.seed if predictions_only else model.seed_
+    seed = getattr(model, "seed_", bags.seed)
+    learner = getattr(model, "estimator_", model)
     return {
-        "Learner": "not known: the report was made from predictions" if predictions_only else _short(model.estimator_),
-        "Bags": f"{bags.n_bags:,} {size}, {kind.get(bags.resampling or '', 'adopted, draw not known')}",
-        "Coupling": {"hash": f"hash: a dropped {unit} changes only the bags that held it", None: "not known"}.get(
-            bags.coupling, f"any: bags with and without a {unit} are not tied together"
-        ),
-        "Seed": "not known" if seed is None else str(seed),
+        "Learner": "not known: the report was made from predictions" if predictions_only else _short(learner),
+        "Bags": f"{_formats.bags(bags.n_bags)} {size}, {kind.get(bags.resampling or '', 'adopted, draw not known')}",
+        "Coupling": "none needed: nothing is drawn" if bags.n_bags is None else _coupling(bags.coupling, unit),
+        "Seed": ("none" if bags.n_bags is None else "not known") if seed is None else str(seed),
         f"Training {unit}s": f"{bags.n_samples:,}",
         "Points": _points_in_words(found),
         "Labels": f"{found.proba.shape[1]:,}",
@@ -151,6 +154,11 @@ def _configuration(found: Evidence) -> dict[str, str]:
         "Written": _written(),
         "Versions": _versions(),
     }
+
+
+def _coupling(coupling: str | None, unit: str) -> str:
+    known = {"hash": f"hash: a dropped {unit} changes only the bags that held it", None: "not known"}
+    return known.get(coupling, f"any: bags with and without a {unit} are not tied together")
 
 
 def _points_in_words(found: Evidence) -> str:
@@ -225,12 +233,15 @@ def bound_texts(told: dict[str, Any]) -> dict[str, tuple[str, float | None]]:
     event = "the bound on the probability" if vacuous else "The probability"
     unit = told["unit"]
     scope = f"for every {unit}, on average" if told["every_row"] and not vacuous else f"on average over the {unit}s and"
+    drawn = f"{scope} over the draw of bags"
+    if told["n_bags"] is None:
+        drawn = scope.removesuffix(", on average").removesuffix(" and")
     shown = _formats.bound(told["delta"])
     return {
         "bound-event": (f"{'Nothing: ' if vacuous else ''}{event} of such a contradiction at a point is", None),
         "bound-words": ("" if vacuous else f", {out_of_a_hundred(told['delta'])}", None),
         "bound": (f"{shown} (vacuous)" if vacuous else f"at most {shown}", told["delta"]),
-        "bound-rows": (f", {scope} over the draw of bags", None),
+        "bound-rows": (f", {drawn}", None),
         "bound-theorem": ("every theorem" if vacuous else f"the {TITLES[told['theorem']]}", None),
         "bound-limit": (_formats.bound(limit) + (" (vacuous)" if told["limit_vacuous"] else ""), limit),
     }

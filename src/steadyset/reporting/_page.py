@@ -9,7 +9,7 @@ import numpy as np
 from steadyset._base import optional
 from steadyset.ensemble import training_rows_in_words
 from steadyset.guarantees import TITLES, VACUOUS, javascript
-from steadyset.reporting import _bound, _formats, _numbers, _slider
+from steadyset.reporting import _formats, _numbers, _slider
 from steadyset.reporting._evidence import Evidence
 
 
@@ -53,8 +53,7 @@ def _script_json(data: Any) -> str:
 
 def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
     """Return what the page's script works on."""
-    inputs, bags = found.inputs, found.inputs.bags
-    influential = found.path.influential()[: _numbers.MOST_ROWS]
+    inputs = found.inputs
     return {
         "epsilon": inputs.epsilon,
         "moves": found.inputs.moves,
@@ -64,8 +63,8 @@ def _data(found: Evidence, numbers: dict[str, Any]) -> dict[str, Any]:
         "classes": numbers["classes"],
         "truth": None if inputs.columns is None else _slider.packed(inputs.columns, "<u4"),
         "steps": _slider.as_data(found.steps),
-        "rows": _slider.unit_steps(influential, found.path, found.last, found.steps.step),
-        "bound": _bound.setting(bags, found.proba.shape[1]) if found.inputs.moves else None,
+        "rows": _slider.unit_steps(found.leading[: _numbers.MOST_ROWS], found.path, found.last, found.steps.step),
+        "bound": inputs.source.setting(found.proba.shape[1]) if found.inputs.moves else None,
         "titles": TITLES,
         "vacuous": VACUOUS,
         "certificates": _certificates(found),

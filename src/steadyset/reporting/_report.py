@@ -80,7 +80,7 @@ def report(
 
     Parameters
     ----------
-    model : StableClassifier or BagPredictions
+    model : StableClassifier, StableNeighborsClassifier or BagPredictions
         Fitted; or what every bag predicts.
     X : array, sparse matrix or frame of n_points rows
         The points to report on. With a BagPredictions it may be left out, and only shows the points.

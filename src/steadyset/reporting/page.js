@@ -131,9 +131,10 @@ const steadyset = (() => {
 
   // --- guarantee and certificates ------------------------------------------------------------------------------------
   function boundAt(epsilon) {
-    if (data.bound === null || epsilon === 0) return null;
-    const { delta, theorem } = Guarantees.selectionStability({ ...data.bound, epsilon, theorem: "best" });
-    const limit = Guarantees.selectionStability({ ...data.bound, epsilon, bags: null, theorem: "best" });
+    if (data.bound === null || epsilon <= data.bound.rounding) return null;
+    const setting = { ...data.bound, epsilon: epsilon - data.bound.rounding, theorem: "best" };
+    const { delta, theorem } = Guarantees.selectionStability(setting);
+    const limit = Guarantees.selectionStability({ ...setting, bags: null });
     return { delta, theorem, limit: limit.delta };
   }
   const proved = data.certificates && {
@@ -261,7 +262,7 @@ const steadyset = (() => {
       ...found,
       "bound": [vacuous ? `${bounded(b.delta)} (vacuous)` : `at most ${bounded(b.delta)}`, b.delta],
       "bound-words": [vacuous ? "" : `, ${hundredths(b.delta)} in 100`],
-      "bound-rows": [`, ${scope} over the draw of bags`],
+      "bound-rows": [`, ${data.bound.bags === null ? scope.replace(/, on average$| and$/, "") : `${scope} over the draw of bags`}`],
       "bound-theorem": [vacuous ? "every theorem" : `the ${data.titles[b.theorem]}`],
       "bound-limit": [bounded(b.limit) + (b.limit >= data.vacuous ? " (vacuous)" : ""), b.limit],
     };
