@@ -60,16 +60,18 @@ def test_bags_hold_whole_groups_and_count_them(fitted):
 def test_without_a_group_the_bags_that_did_not_hold_it_are_the_same_to_the_bit(ids):
     named = np.arange(len(GROUPS)) * 3 if ids == "rows" else ids
     whole = model().fit(X, Y, groups=GROUPS, sample_ids=named)
-    before = whole.bag_predictions(POINTS).proba
+    before, n_held = whole.bag_predictions(POINTS).proba, 0
     for group in some_groups(3):
         fewer = named[group != GROUPS] if ids == "rows" else named
         X_less, Y_less, left = without(group)
         again = model().fit(X_less, Y_less, groups=left, sample_ids=fewer)
         same = (again.bag_predictions(POINTS).proba == before).all(axis=(1, 2))
         held = whole.bags_.holds(int(np.searchsorted(NAMES, group)))
-        assert 0 < held.sum() < len(held)
+        assert held.sum() < len(held)
         assert same[~held].all()
-        assert not same[held].all()
+        assert not (held.any() and same[held].all())  # one of 200 groups may be in none of 30 bags
+        n_held += held.any()
+    assert n_held
 
 
 def test_the_order_of_the_rows_does_not_matter(fitted):
