@@ -51,4 +51,28 @@ def test_small_run_writes_its_files(tmp_path):
     assert all(file.stat().st_size > 500 for file in files)
     numbers = json.loads((tmp_path / "selection.json").read_text())
     assert set(numbers["LASSO"]) >= {"argmax", "top 2", "one LASSO", "features in 50% of bags"}
-    assert "| argmax |" in (tmp_path / "results.md").read_text()
+    page = (tmp_path / "results.md").read_text()
+    assert "| argmax |" in page
+    assert page.count("| top k | its size | its worst |") == 2
+
+
+def test_a_run_that_was_interrupted_goes_on(tmp_path, monkeypatch):
+    def run(name):
+        selection.reproduce(tmp_path / name, n_lasso=2, n_clusters=1, n_bags=40)
+        return (tmp_path / name / "selection.json").read_bytes()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    straight = run("straight")
+    with monkeypatch.context() as patched:
+        patched.setattr(selection, "clusters", stop)
+        with pytest.raises(KeyboardInterrupt):
+            run("stopped")
+    kept = tmp_path / "stopped" / "unfinished.jsonl"
+    assert len(kept.read_text().splitlines()) == 2
+    with kept.open("a") as file:
+        file.write('{"settings": {"n_bags"')  # a line that was cut off
+    monkeypatch.setattr(selection, "lasso", stop)  # which is not asked again
+    assert run("stopped") == straight
+    assert not kept.exists()

@@ -1,12 +1,11 @@
 """Two published set-ups of model selection by bags: which support of the LASSO, and how many clusters."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from steadyset.bags import draw_bags
 from steadyset.guarantees import selection_stability
 from steadyset.paper import _output
 from steadyset.paper._batched_lasso import supports
+from steadyset.paper._each_data_set import Finished, Result
 from steadyset.plot import choice_tradeoff
 from steadyset.selection import Argmax, InflatedArgmax, Rule, TopK
 
@@ -55,6 +55,8 @@ def reproduce(
 ) -> tuple[Path, ...]:
     """Run both set-ups, every row left out by reuse of bags; write a figure, its numbers and a page of tables.
 
+    Data sets that are done are kept in unfinished.jsonl until all are: the same call goes on after an interruption.
+
     Parameters
     ----------
     folder : path, default="."
@@ -83,10 +85,12 @@ def reproduce(
     """
     n_bags = validation.count(n_bags, "n_bags", 2)
     setups = {
-        "LASSO": (partial(lasso, n_bags, seed), validation.count(n_lasso, "n_lasso")),
-        "clusters": (partial(clusters, n_bags, seed), validation.count(n_clusters, "n_clusters")),
+        "LASSO": (partial(_plain, lasso, n_bags, seed), validation.count(n_lasso, "n_lasso")),
+        "clusters": (partial(_plain, clusters, n_bags, seed), validation.count(n_clusters, "n_clusters")),
     }
-    tables = {name: _table(_each(one, number, n_jobs), n_bags) for name, (one, number) in setups.items()}
+    finished = Finished(Path(folder) / "unfinished.jsonl", {"n_bags": n_bags, "seed": seed, "rules": [*RULES]})
+    found = {name: finished.each(name, one, number, n_jobs) for name, (one, number) in setups.items()}
+    tables = {name: _table(results, n_bags) for name, results in found.items()}
     figure = _output.new_figure((11.0, 4.5))
     for (name, table), ax in zip(tables.items(), figure.subplots(1, 2), strict=True):
         choice_tradeoff(_points(table), ax=ax).set_title(name)
@@ -95,13 +99,12 @@ def reproduce(
     files = _output.save(figure, {**numbers, **tables}, folder, "selection")
     page = Path(folder) / "results.md"
     _output.write_text(page, _page(numbers, tables))
+    finished.forget()
     return (*files, page)
 
 
-def _each(
-    one: Callable[[int], Mapping[str, Selected]], number: int, n_jobs: int | None
-) -> list[Mapping[str, Selected]]:
-    return list(joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(one)(place) for place in range(number)))
+def _plain(work: Callable[[int, int, int], Mapping[str, Selected]], n_bags: int, seed: int, number: int) -> Result:
+    return {name: asdict(selected) for name, selected in work(n_bags, seed, number).items()}
 
 
 def lasso(n_bags: int, seed: int, number: int) -> dict[str, Selected]:
@@ -182,10 +185,10 @@ def _one_answer(answers: NDArray[Any], right: NDArray[Any]) -> Selected:
     return Selected(float(differ.mean()), 1.0, bool((answers[0] == right).all()))
 
 
-def _table(results: Sequence[Mapping[str, Selected]], n_bags: int) -> dict[str, dict[str, float]]:
+def _table(results: Sequence[Result], n_bags: int) -> dict[str, dict[str, float]]:
     found = {}
     for name in results[0]:
-        some = [result[name] for result in results]
+        some = [Selected(**result[name]) for result in results]
         found[name] = {
             "worst_instability": max(one.instability for one in some),
             "mean_instability": float(np.mean([one.instability for one in some])),
@@ -223,6 +226,7 @@ def _page(numbers: Mapping[str, Any], tables: Mapping[str, Mapping[str, Mapping[
         lines += ["| method | worst instability | mean instability | mean size | right | guarantee |"]
         lines += ["|---|---:|---:|---:|---:|---:|"]
         lines += [_line(method, row) for method, row in table.items()]
+        lines += ["", *_matched(table)]
     lines += ["", "![worst instability against mean set size](selection.png)", "", *_printed(tables["clusters"])]
     return "\n".join(lines) + "\n"
 
@@ -231,6 +235,24 @@ def _line(method: str, row: Mapping[str, float]) -> str:
     promise = f"{min(row['guarantee'], 1):.3f}" if "guarantee" in row else ""
     cells = (f"{row[name]:.3f}" for name in ("worst_instability", "mean_instability", "mean_size", "share_right"))
     return f"| {method} | {' | '.join(cells)} | {promise} |"
+
+
+def _matched(table: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
+    """Yield each top k beside the inflated argmax of the largest epsilon with sets no larger: size alone decides."""
+    yield "At no larger sets, the largest epsilon of these whose mean size is at most that of the top k:"
+    yield ""
+    yield "| top k | its size | its worst | epsilon | size | worst |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for name, row in table.items():
+        if not name.startswith("top "):
+            continue
+        named = {epsilon: table[f"inflated argmax, epsilon {epsilon:g}"] for epsilon in EPSILONS}
+        epsilon = max((e for e, other in named.items() if other["mean_size"] <= row["mean_size"]), default=None)
+        found = "– | – | –"
+        if epsilon is not None:
+            other = named[epsilon]
+            found = f"{epsilon:g} | {other['mean_size']:.3f} | {other['worst_instability']:.3f}"
+        yield f"| {name} | {row['mean_size']:.3f} | {row['worst_instability']:.3f} | {found} |"
 
 
 def _printed(table: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
