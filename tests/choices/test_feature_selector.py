@@ -153,3 +153,21 @@ def test_true_features_against_other_selectors(full_trials):
         f"mean size {sizes / redraws:.2f}; of 5 true features found: { ({k: v / redraws for k, v in found.items()}) }"
     )
     assert found["stable"] >= max(found["from model"], found["rfe"])
+
+
+def test_an_interrupted_selection_goes_on_from_its_checkpoint(tmp_path):
+    def counted(fitted):
+        calls = int((tmp_path / "calls").read_text()) + 1
+        (tmp_path / "calls").write_text(str(calls))
+        if calls == 5:
+            raise KeyboardInterrupt
+        return fitted.feature_importances_
+
+    (tmp_path / "calls").write_text("0")
+    chosen = selector(n_estimators=8, importance_getter=counted, checkpoint=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        chosen.fit(X, Y)
+    assert len(list(tmp_path.glob("*/bag-*.joblib"))) == 4
+    chosen.fit(X, Y)
+    assert (tmp_path / "calls").read_text() == "9"  # the one that was interrupted, again
+    assert np.array_equal(chosen.bag_importances_, selector(n_estimators=8).fit(X, Y).bag_importances_)

@@ -156,3 +156,57 @@ def test_digits_against_searches_without_each_row(full_trials):
     print(f"plain search flips in {flips} of {n_left}, sets are disjoint in {apart}")
     assert apart <= flips
     assert audit.max_instability <= max(stable.guarantee().delta, 0.05)
+
+
+def test_an_interrupted_search_goes_on_from_its_checkpoint(tmp_path):
+    """Bags that are finished are never asked again, whatever interrupts, and the votes are those of a straight run."""
+
+    def chooses(rows, labels, random_state):
+        name = f"{random_state}-{rows.sum():.6f}"
+        (tmp_path / "calls" / name).touch(exist_ok=False)
+        if len(list((tmp_path / "calls").iterdir())) == int((tmp_path / "stop").read_text()):
+            (tmp_path / "calls" / name).unlink()
+            raise KeyboardInterrupt
+        return int(random_state % 3)
+
+    (tmp_path / "calls").mkdir()
+    (tmp_path / "stop").write_text("6")
+    model = ss.StableSearch(chooses, 12, checkpoint=tmp_path / "kept")  # without a seed: the checkpoint keeps it
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert len(list((tmp_path / "kept").glob("*/bag-*.joblib"))) == 5
+    (tmp_path / "stop").write_text("10")
+    with pytest.raises(KeyboardInterrupt):
+        ss.StableSearch(chooses, 12, checkpoint=tmp_path / "kept").fit(X, Y)
+    (tmp_path / "stop").write_text("0")
+    found = ss.StableSearch(chooses, 12, checkpoint=tmp_path / "kept").fit(X, Y)
+    assert len(list((tmp_path / "calls").iterdir())) == 12
+    votes = [found.choice_.outcomes[code].value for code in found.choice_.codes]
+    assert votes == [learner_seed(found.seed_, bag) % 3 for bag in range(12)]
+
+
+def test_a_checkpoint_is_of_one_search_on_one_table(tmp_path):
+    folder = tmp_path / "kept"
+    first = ss.StableSearch(grid(), 6, random_state=0, checkpoint=folder).fit(X, Y)
+    files = sorted(folder.glob("*/bag-*.joblib"))
+    assert len(files) == 6
+    files[2].write_bytes(files[3].read_bytes())  # another bag's, and a damaged one: both are searched again
+    files[4].write_bytes(files[4].read_bytes()[:-9])
+    again = ss.StableSearch(grid(), 9, random_state=0, checkpoint=folder, n_jobs=2).fit(X, Y)
+    straight = ss.StableSearch(grid(), 9, random_state=0).fit(X, Y)
+    assert np.array_equal(again.choice_.codes, straight.choice_.codes)
+    assert np.array_equal(again.choice_.codes[:6], first.choice_.codes)
+    for other in (
+        ss.StableSearch(GridSearchCV(TREE, {"max_depth": [1, 2]}, cv=3), 2, random_state=0, checkpoint=folder),
+        ss.StableSearch(grid(), 2, random_state=1, checkpoint=folder),
+        ss.StableSearch(grid(), 2, random_state=0, max_samples=0.4, checkpoint=folder),
+        ss.StableSearch(lambda rows, labels: 1, 2, random_state=0, checkpoint=folder),
+        ss.StableSearch(lambda rows, labels: 2, 2, random_state=0, checkpoint=folder),
+    ):
+        before = len(list(folder.glob("*/bag-*.joblib")))
+        other.fit(X, Y)
+        assert len(list(folder.glob("*/bag-*.joblib"))) == before + 2
+    with pytest.raises(TypeError, match=r"^checkpoint must be a folder or None; got 5"):
+        ss.StableSearch(grid(), 2, checkpoint=5).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^checkpoint must be None where a fit cannot be told from others"):
+        ss.StableSearch(grid(scoring=lambda *_: 0.5), 2, checkpoint=folder).fit(X, Y)

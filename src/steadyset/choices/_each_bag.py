@@ -12,10 +12,12 @@ from steadyset._base import validation
 from steadyset._base.one_thread import one_thread
 from steadyset._base.sklearn_doors import num_samples, params_of_rows, take
 from steadyset.bags import Bags, draw_bags, guarantee_of_rule
+from steadyset.choices import _finished_bags
 from steadyset.ensemble import (
     bag_bar,
     chosen_ids,
     in_parallel,
+    kept_seed,
     learner_seed,
     leave_interrupts_to_the_caller,
     named_by_bag,
@@ -50,6 +52,14 @@ class Data:
         return Rows(take(self.X, rows), y, params_of_rows(self.X, self.fit_params, rows), seed)
 
 
+def seed_of(model: Any, what: Any, data: Data) -> int:
+    """Return the seed of a fit: from the model's random state, or the one that its checkpoint keeps."""
+    seed = validation.random_seed(model.random_state)
+    if model.random_state is None and _finished_bags.checked(model.checkpoint) is not None:
+        return kept_seed(model.checkpoint, _finished_bags.named(what, data, model.max_samples, model.bootstrap), seed)
+    return seed
+
+
 def draw(model: Any, data: Data, sample_ids: Any, seed: int) -> Bags:
     """Return the bags that a model's parameters describe."""
     n, n_bags = num_samples(data.X), validation.count(model.n_estimators, "n_estimators")
@@ -61,33 +71,59 @@ def draw(model: Any, data: Data, sample_ids: Any, seed: int) -> Bags:
     return draw_bags(n, n_bags, size, resampling, seed, ids)
 
 
-def gathered(
-    work: Callable[[Rows, int], Any], learner: Any, data: Data, bags: Bags, seed: int, model: Any
-) -> list[Any]:
-    """Return what the work gives for each bag, in their order; an error names its bag."""
-    place = preferred(learner, data.X)
-    length = run_length(place, len(bags), joblib.effective_n_jobs(model.n_jobs))
-    runs = [range(start, min(start + length, len(bags))) for start in range(0, len(bags), length)]
-    arguments = ((work, data, [(bags[b], b, learner_seed(seed, b)) for b in run]) for run in runs)
-    found: list[Any] = []
-    with bag_bar(len(bags), model.verbose, f"{type(model).__name__} - bags") as advance:
-        for some in in_parallel(_work_on_several, arguments, model.n_jobs, place):
-            found += some
-            advance(len(some))
-    return found
+@dataclass(frozen=True)
+class Votes:
+    """What every bag is asked: the work on its rows, and the learner that says where it is best done."""
+
+    work: Callable[[Rows, int], Any]
+    learner: Any
+    data: Data
+    bags: Bags
+    seed: int
+
+    def gathered(self, model: Any) -> list[Any]:
+        """Return what the work gives for each bag, in their order; an error names its bag.
+
+        What the checkpoint has is taken up; the rest is written there by whoever works on it, bag by bag.
+        """
+        data, bags = self.data, self.bags
+        finished, found = None, {}
+        if _finished_bags.checked(model.checkpoint) is not None:
+            drawn = (bags.bag_size, bags.resampling, bags.ids, self.seed)
+            finished = _finished_bags.opened(model.checkpoint, self.work, data, *drawn)
+            found = finished.read(len(bags))
+        left = [bag for bag in range(len(bags)) if bag not in found]
+        place = preferred(self.learner, data.X)
+        length = run_length(place, max(len(left), 1), joblib.effective_n_jobs(model.n_jobs))
+        runs = [left[start : start + length] for start in range(0, len(left), length)]
+        arguments = (
+            (self.work, data, finished, [(bags[b], b, learner_seed(self.seed, b)) for b in run]) for run in runs
+        )
+        with bag_bar(len(bags), model.verbose, f"{type(model).__name__} - bags") as advance:
+            if found:
+                advance(len(found))
+            for some in in_parallel(_work_on_several, arguments, model.n_jobs, place):
+                found.update(some)
+                advance(len(some))
+        return [found[bag] for bag in range(len(bags))]
 
 
 def _work_on_several(
-    work: Callable[[Rows, int], Any], data: Data, run: Sequence[tuple[NDArray[np.intp], int, int]]
-) -> list[Any]:
+    work: Callable[[Rows, int], Any],
+    data: Data,
+    finished: _finished_bags.FinishedBags | None,
+    run: Sequence[tuple[NDArray[np.intp], int, int]],
+) -> dict[int, Any]:
     leave_interrupts_to_the_caller()
-    found = []
+    found = {}
     for rows, bag, seed in run:
         try:
             with one_thread():
-                found.append(work(data.of_bag(rows, seed), bag))
+                found[bag] = work(data.of_bag(rows, seed), bag)
         except Exception as error:
             raise named_by_bag(error, bag, seed) from error
+        if finished is not None:
+            finished.write(bag, found[bag])
     return found
 
 

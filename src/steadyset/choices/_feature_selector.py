@@ -51,6 +51,9 @@ class StableFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Parallel jobs. Results are the same for any number.
     random_state : int, RandomState instance or None, default=None
         Seeds the bags and their learners.
+    checkpoint : path, default=None
+        Folder for what finished bags chose: a fit that was interrupted goes on from there, to the same bits. Its files
+        are joblib's, which run code when read: trusted input. A damaged file is worked out again.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -98,6 +101,7 @@ class StableFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         epsilon: float = 0.05,
         n_jobs: int | None = None,
         random_state: Any = None,
+        checkpoint: Any = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -109,6 +113,7 @@ class StableFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.epsilon = epsilon
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, sample_ids: Any = None, **fit_params: Any) -> "StableFeatureSelector":
@@ -141,11 +146,11 @@ class StableFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         n_features = int(rows.shape[1])
         allowed = f"a whole number from 1 to {n_features}, the number of features"
         k = validation.whole(self.k, "k", allowed, 1, n_features)
-        seed = validation.random_seed(self.random_state)
         data = _each_bag.Data(rows, y, fit_params)
-        bags = _each_bag.draw(self, data, sample_ids, seed)
         work = _BagImportances(one_thread_each(self.estimator), self.importance_getter, n_features)
-        found = np.array(_each_bag.gathered(work, self.estimator, data, bags, seed, self))
+        seed = _each_bag.seed_of(self, work, data)
+        bags = _each_bag.draw(self, data, sample_ids, seed)
+        found = np.array(_each_bag.Votes(work, self.estimator, data, bags, seed).gathered(self))
         self.bag_importances_, self.importances_ = found, found.mean(axis=0)
         self.support_ = np.asarray(InflatedTopK(k, self.epsilon)(self.importances_))
         self.entry_epsilons_ = np.asarray(entry_epsilons(self.importances_, k=k))

@@ -45,6 +45,9 @@ class StableSearch(MetaEstimatorMixin, BaseEstimator):
         Parallel jobs over the bags. Results are the same for any number.
     random_state : int, RandomState instance or None, default=None
         Seeds the bags, the candidates and the searches.
+    checkpoint : path, default=None
+        Folder for what finished bags chose: a fit that was interrupted goes on from there, to the same bits. Its files
+        are joblib's, which run code when read: trusted input. A damaged file is worked out again.
     verbose : int, default=0
         Whether to show a progress bar.
 
@@ -92,6 +95,7 @@ class StableSearch(MetaEstimatorMixin, BaseEstimator):
         refit: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        checkpoint: Any = None,
         verbose: int = 0,
     ) -> None:
         self.search = search
@@ -102,6 +106,7 @@ class StableSearch(MetaEstimatorMixin, BaseEstimator):
         self.refit = refit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, sample_ids: Any = None, **fit_params: Any) -> "StableSearch":
@@ -126,11 +131,12 @@ class StableSearch(MetaEstimatorMixin, BaseEstimator):
         rows = validate_data(self, as_rows(X), skip_check_array=True)
         if y is not None:
             check_consistent_length(rows, y)
-        seed = validation.random_seed(self.random_state)
         data = _each_bag.Data(rows, y, fit_params)
+        seed = _each_bag.seed_of(self, self.search, data)
         bags = _each_bag.draw(self, data, sample_ids, seed)
         work = _BagSearch(self.search if _is_function(self.search) else _settings.settled(self.search, seed))
-        chosen = _each_bag.gathered(work, getattr(self.search, "estimator", None), data, bags, seed, self)
+        learner = getattr(self.search, "estimator", None)
+        chosen = _each_bag.Votes(work, learner, data, bags, seed).gathered(self)
         settings = dict(reversed(chosen))
         self.choice_ = stable_choice([_Setting(form, settings[form]) for form, _ in chosen], self.epsilon, bags)
         self.bags_, self.bag_size_, self.seed_ = bags, bags.bag_size, seed

@@ -1,7 +1,7 @@
 """StableClassifier: bag any classifier, average, select a set; and the audits that train."""
 
 from steadyset.ensemble._callbacks import bag_bar
-from steadyset.ensemble._checkpoint import fingerprint, open_folder
+from steadyset.ensemble._checkpoint import fingerprint, kept_seed, open_folder
 from steadyset.ensemble._classifier import StableClassifier
 from steadyset.ensemble._plan import Choice, Plan, plan
 from steadyset.ensemble._promise import size_assumption
@@ -26,6 +26,7 @@ __all__ = [
     "chosen_ids",
     "fingerprint",
     "in_parallel",
+    "kept_seed",
     "learner_seed",
     "leave_interrupts_to_the_caller",
     "named_by_bag",
