@@ -90,9 +90,10 @@ struct NearPairs {
   const double* models;
   const uint8_t* sets;
   int64_t n_classes;
+  int64_t n_common;      // labels that two sets must have in common not to conflict
   // out, one for each model
   float* shift;
-  uint8_t* conflict;     // the sets are disjoint
+  uint8_t* conflict;
   uint8_t* apart;        // no label is a largest one of both
   double* jaccard;
 };

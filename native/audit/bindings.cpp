@@ -94,8 +94,8 @@ void leave_out_means(nb::handle values, nb::handle patterns, nb::handle counts, 
 
 // starts: points + 1 int64; mean: (points, classes) float64 and set uint8; models: (n, classes) float64 and sets uint8;
 // shift: n float32; conflict, apart: n uint8; jaccard: n float64.
-void near_points(nb::handle starts, nb::handle mean, nb::handle set, nb::handle models, nb::handle sets, nb::handle shift,
-                 nb::handle conflict, nb::handle apart, nb::handle jaccard, int threads) {
+void near_points(nb::handle starts, nb::handle mean, nb::handle set, nb::handle models, nb::handle sets, int64_t n_common,
+                 nb::handle shift, nb::handle conflict, nb::handle apart, nb::handle jaccard, int threads) {
   View places(starts, PyBUF_C_CONTIGUOUS), own(mean, PyBUF_C_CONTIGUOUS), own_set(set, PyBUF_C_CONTIGUOUS),
       others(models, PyBUF_C_CONTIGUOUS), other_sets(sets, PyBUF_C_CONTIGUOUS),
       moved(shift, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE), disjoint(conflict, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE),
@@ -111,7 +111,7 @@ void near_points(nb::handle starts, nb::handle mean, nb::handle set, nb::handle 
   std::vector<int64_t> at(places.as<const int64_t>(), places.as<const int64_t>() + points + 1);
   require(at.front() == 0 && at.back() <= n && std::is_sorted(at.begin(), at.end()), "starts must not fall or pass n");
   NearPairs task = {at.data(), own.as<const double>(), own_set.as<const uint8_t>(), others.as<const double>(),
-                    other_sets.as<const uint8_t>(), classes, moved.as<float>(), disjoint.as<uint8_t>(),
+                    other_sets.as<const uint8_t>(), classes, n_common, moved.as<float>(), disjoint.as<uint8_t>(),
                     lead.as<uint8_t>(), alike.as<double>()};
   const AuditUnit& chosen = audit_unit();
   over(points, threads, 64, [&](int64_t first, int64_t last, Poll poll) {
@@ -148,7 +148,7 @@ void bind_audit(nb::module_& m) {
   m.def("leave_out_means", &leave_out_means, nb::arg("values"), nb::arg("patterns"), nb::arg("counts"), nb::arg("start"),
         nb::arg("stop"), nb::arg("out"), nb::arg("threads"), "Fill `out` with the means of units start to stop - 1.");
   m.def("near_points", &near_points, nb::arg("starts"), nb::arg("mean"), nb::arg("set"), nb::arg("models"),
-        nb::arg("sets"), nb::arg("shift"), nb::arg("conflict"), nb::arg("apart"), nb::arg("jaccard"), nb::arg("threads"),
+        nb::arg("sets"), nb::arg("n_common"), nb::arg("shift"), nb::arg("conflict"), nb::arg("apart"), nb::arg("jaccard"), nb::arg("threads"),
         "Compare every point's mean and set with those of the point's own models.");
   m.def("survey_points", &survey_points, nb::arg("values"), nb::arg("mean"), nb::arg("least"), nb::arg("bound"),
         nb::arg("spread"), nb::arg("settled"), nb::arg("threads"),

@@ -71,8 +71,8 @@ void compare_near(const NearPairs& t, int64_t first, int64_t last, Poll poll) {
           either += set[l] | without[l];
         }
       }
-      t.conflict[at] = both == 0;
-      t.jaccard[at] = static_cast<double>(both) / static_cast<double>(either);
+      t.conflict[at] = both < t.n_common;
+      t.jaccard[at] = either == 0 ? 1.0 : static_cast<double>(both) / static_cast<double>(either);
     }
   }
 }

@@ -67,6 +67,7 @@ def near_points(
     set: NDArray[Any],
     models: NDArray[Any],
     sets: NDArray[Any],
+    n_common: int,
     shift: NDArray[Any],
     conflict: NDArray[Any],
     apart: NDArray[Any],

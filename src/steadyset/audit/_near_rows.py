@@ -118,6 +118,7 @@ def _at_once(part: NearModels, how: Decision, threads: int) -> NearUnits:
         how.apply(part.proba).view(np.uint8),
         part.models,
         how.apply(part.models).view(np.uint8),
+        how.n_common,
         shift,
         conflict.view(np.uint8),
         apart.view(np.uint8),
