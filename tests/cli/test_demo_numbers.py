@@ -18,9 +18,9 @@ PROBA = FOUND.mean()
 TRUTH = np.array([list(FOUND.classes).index(label) for label in LABELS])
 
 
-def printed(table):
+def printed(table, width=200):
     """Return the title of a table and its cells, line by line."""
-    console = Console(file=io.StringIO(), width=200)
+    console = Console(file=io.StringIO(), width=width)
     console.print(table)
     text = console.file.getvalue()
     rows = [re.split("[│]", line)[1:-1] for line in text.splitlines() if line.startswith("│")]
@@ -47,15 +47,16 @@ def test_the_four_methods():
     text, rows = printed(made)
     assert "The four methods on 37 test digits" in text
     expected = []
-    models = [("many", FOUND, "all", "all 80"), ("few", other, 53, "53 refits")]
+    models = [("many", FOUND, "all", "all 80"), ("few", other, 53, "53")]
     for name, predictions, left_out, how in models:
-        for rule, epsilon in (("argmax", 0.0), ("inflated argmax", _demo.EPSILON)):
+        for rule, epsilon in (("argmax", 0.0), ("inflated", _demo.EPSILON)):
             single, size, _ = scores(ss.inflated_argmax(predictions.mean(), epsilon))
             found = instability(predictions, epsilon, left_out)
             line = [f"{single:.3f}", f"{size:.3f}", f"{found.max():.3f}", f"{found.mean():.4f}"]
             expected.append([f"{name}, {rule}", *line, how])
     assert rows == expected
     assert len({tuple(row[1:5]) for row in rows}) == 4
+    assert "…" not in printed(_demo._methods_table({"500 trees": (PROBA, audits[0])}, TRUTH), width=80)[0]
 
 
 def test_the_rules():

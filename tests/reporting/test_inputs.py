@@ -79,10 +79,9 @@ def test_without_labels_the_page_says_so():
     assert "correct_single" not in made.numbers["rules"][0]
 
 
-NOTHING = (
-    "Nothing: the bound on the probability of such a contradiction at a point is {} (vacuous), on average over the rows"
-)
-AT_MOST = "The probability of such a contradiction at a point is at most {}, {}, {} over the draw of bags."
+EVENT = "probability of a contradiction at a point (label sets that share no label) is"
+NOTHING = f"Nothing: the bound on the {EVENT} {{}} (vacuous), on average over the rows"
+AT_MOST = f"The {EVENT} at most {{}}, {{}}, {{}} over the draw of bags."
 
 
 @pytest.mark.parametrize("rule", [None, ss.FixedMargin(0.01)])  # the slider moves the first

@@ -45,7 +45,7 @@ def assert_page_agrees(shown, found, truth, epsilon):
     assert shown.text("bound-theorem") == ("every theorem" if best.vacuous else THEOREMS[best.theorem])
     every = best.every_row and not best.vacuous
     assert shown.text("bound-rows") == f", {EVERY_ROW if every else ROWS} over the draw of bags"
-    event = "of such a contradiction at a point is"
+    event = "of a contradiction at a point (label sets that share no label) is"
     assert shown.text("bound-event") == (f"Nothing: the bound on the probability {event}" if best.vacuous else
                                          f"The probability {event}")  # fmt: skip
     assert shown.text("bound") == (f"{_formats.bound(best.delta)} (vacuous)" if best.vacuous else

@@ -98,8 +98,9 @@ def _write_report(
 def _methods_table(models: dict[str, tuple[NDArray[np.float64], StabilityAudit]], y: NDArray[np.intp]) -> Table:
     rows = []
     for name, (proba, audit) in models.items():
-        how = f"{audit.n_units:,} refits" if audit.sampled else f"all {audit.n_units:,}"
-        for rule, instability in ((Argmax(), audit.at(0.0)), (InflatedArgmax(EPSILON), audit.at(EPSILON))):
+        how = f"{audit.n_units:,}" if audit.sampled else f"all {audit.n_units:,}"
+        kinds = (("argmax", Argmax(), audit.at(0.0)), ("inflated", InflatedArgmax(EPSILON), audit.at(EPSILON)))
+        for rule_name, rule, instability in kinds:
             sets = rule(proba)
             measured = [
                 f"{correct_single_score(y, sets):.3f}",
@@ -107,14 +108,15 @@ def _methods_table(models: dict[str, tuple[NDArray[np.float64], StabilityAudit]]
                 f"{instability.max():.3f}",
                 f"{instability.mean():.4f}",
             ]
-            rows.append([f"{name}, {rule.display_name}", *measured, how])
+            rows.append([f"{name}, {rule_name}", *measured, how])
     return make_table(
-        ("method", "single, right", "set size", "largest", "mean", "rows"),
+        ("method", "single, right", "size", "largest", "mean", "rows"),
         rows,
         n_left=1,
         title=f"The four methods on {len(y)} test digits",
-        caption="instability: the share of rows without which a point's set turns into a disjoint one, largest and "
-        "mean over the points; for bags it includes the noise of having finitely many of them",
+        caption="largest, mean: over the points, the share of rows without which a point's set turns into a disjoint "
+        "one; the tree is fitted again without each of its rows, and for bags it includes the noise of having finitely "
+        "many of them",
     )
 
 

@@ -230,7 +230,7 @@ def live(found: Evidence, numbers: dict[str, Any]) -> dict[str, tuple[str, float
 def bound_texts(told: dict[str, Any]) -> dict[str, tuple[str, float | None]]:
     """Return a guarantee in the words of the page: parts of a sentence, which page.js writes too."""
     vacuous, limit = told["vacuous"], told["limit_delta"]
-    event = "the bound on the probability" if vacuous else "The probability"
+    event = "Nothing: the bound on the probability" if vacuous else "The probability"
     unit = told["unit"]
     scope = f"for every {unit}, on average" if told["every_row"] and not vacuous else f"on average over the {unit}s and"
     drawn = f"{scope} over the draw of bags"
@@ -238,7 +238,7 @@ def bound_texts(told: dict[str, Any]) -> dict[str, tuple[str, float | None]]:
         drawn = scope.removesuffix(", on average").removesuffix(" and")
     shown = _formats.bound(told["delta"])
     return {
-        "bound-event": (f"{'Nothing: ' if vacuous else ''}{event} of such a contradiction at a point is", None),
+        "bound-event": (f"{event} of a contradiction at a point (label sets that share no label) is", None),
         "bound-words": ("" if vacuous else f", {out_of_a_hundred(told['delta'])}", None),
         "bound": (f"{shown} (vacuous)" if vacuous else f"at most {shown}", told["delta"]),
         "bound-rows": (f", {drawn}", None),

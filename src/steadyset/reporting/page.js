@@ -251,7 +251,7 @@ const steadyset = (() => {
   function boundTexts(b) {
     const vacuous = b !== null && b.delta >= data.vacuous;
     const found = {
-      "bound-event": [`${vacuous ? "Nothing: the bound on the" : "The"} probability of such a contradiction at a point is`],
+      "bound-event": [`${vacuous ? "Nothing: the bound on the" : "The"} probability of a contradiction at a point (label sets that share no label) is`],
     };
     if (b === null) {
       const none = "not bounded: at epsilon 0 the rule is the argmax, which no theorem covers";
