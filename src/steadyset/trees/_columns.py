@@ -100,7 +100,7 @@ class Columns:
             row = int((codes == -1).argmax())
             came = shown(_plain(values)[row])
             raise ValueError(f"X must hold categories of fit in column {self.name(column)}; got {came} in row {row}.")
-        return codes
+        return np.asarray(codes)
 
 
 def learn(X: Any, names: Any = None) -> Columns:
