@@ -74,11 +74,11 @@ docs: $(VENV)/.docs
 $(PLATFORMS)/arm64/name: pyproject.toml tools/platforms/arm64-python | $(VENV)/.test
 	@tools/platforms/arm64-python $(PLATFORMS)/arm64 $(BIN)/python
 
+# BUILDS are those that are made and run.
+BUILDS ?= clang aarch64 aarch64-clang
 platforms: $(VENV)/.test $(PLATFORMS)/arm64/name
-	@tools/platforms/build clang $(VENV)
-	@tools/platforms/build aarch64 $(VENV)
-	@tools/platforms/build aarch64-clang $(VENV)
-	@tools/platforms/run $(VENV)
+	@for build in $(BUILDS); do tools/platforms/build $$build $(VENV) || exit 1; done
+	@tools/platforms/run $(VENV) $(BUILDS)
 
 trials: $(VENV)/.test
 	@echo "trials: full size"

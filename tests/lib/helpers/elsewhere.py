@@ -11,7 +11,8 @@ import pytest
 
 LIB = Path(__file__).parents[1]
 
-#: Builds of `make platforms`, which names their folder in STEADYSET_PLATFORMS; and whether their CPU is emulated.
+#: Builds of `make platforms`, and whether their CPU is emulated. It names their folder in STEADYSET_PLATFORMS and those
+#: that it made in STEADYSET_BUILDS.
 BUILDS = {"clang": False, "aarch64": True, "aarch64-clang": True}
 NO_AVX = "x86-64 without AVX"
 PLACES = (NO_AVX, *BUILDS)
@@ -45,4 +46,6 @@ def place(name: str) -> Place:
     folder = os.environ.get("STEADYSET_PLATFORMS")
     if not folder:
         pytest.skip("built and run by `make platforms`")
+    if name not in os.environ.get("STEADYSET_BUILDS", " ".join(BUILDS)).split():
+        pytest.skip("not among BUILDS of `make platforms`")
     return Place(name, (str(Path(folder, name, "python")),), BUILDS[name])
