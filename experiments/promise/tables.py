@@ -15,10 +15,9 @@ def table():
         "|---|---|---|---|---|---|---|",
     ]
     for name, found in json.loads((HERE / "results.json").read_text())["data"].items():
-        if not {"half", "promised"} <= found.keys():
-            continue
         cells = ["{bag_size:,}", "{guarantee:.3f}", "{accuracy:.3f}", "{set_size:.3f}", "{max_instability:.5f}"]
-        both = [" / ".join(cell.format(**found[variant]) for variant in ("half", "promised")) for cell in cells]
+        made = [found.get(variant) for variant in ("half", "promised")]
+        both = [" / ".join("–" if one is None else cell.format(**one) for one in made) for cell in cells]
         lines.append(f"| {name} | {found['n_rows']:,}, {found['n_classes']} | {' | '.join(both)} |")
     return "\n".join(lines)
 
