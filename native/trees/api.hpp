@@ -70,9 +70,27 @@ template <class Key> struct Step {
 };
 constexpr uint32_t kMissingLeft = 1u << 31;
 
-// A forest as prediction reads it. `leaf` of a node is its leaf's class where it holds one, plus kPure, or its number.
+// The same in eight bytes, for many trees: a feature's thresholds in the whole forest are its cuts, in order, and the
+// code of a value is how many of them lie below it. A leaf says in `offset` which class it holds, or that it does not.
+struct CodedStep {
+  uint16_t place;   // of the threshold among the cuts: larger codes go right
+  uint16_t offset;  // of the feature in a flight of rows; of a leaf: of the column of its class, or of the last column
+  uint32_t left;
+};
+constexpr int kFlight = 8;  // rows that go through a tree at the same time, their codes side by side for each feature
+constexpr int64_t kCodedColumns = (1 << 16) / kFlight;
+constexpr uint16_t kCodedMissing = 0xffff;  // the code of a missing value; and as a place, every value goes left
+constexpr int64_t kCodedCuts = kCodedMissing - 1;
+
+// A forest as prediction reads it. `leaf` of a step is its leaf's class where it holds one, plus kPure, or its number.
 struct Forest {
-  const void* steps;
+  const void* steps;       // by node; not where there are coded steps
+  const CodedStep* coded;
+  const uint8_t* coded_missing_left;
+  const uint32_t* coded_node;  // the node of each coded step, by its number in the forest
+  int64_t coded_columns;       // of a flight of rows: its features, or as many as leaves point to
+  const void* cuts;        // keys, feature after feature
+  const int64_t* cut_start;
   bool wide;              // 64-bit keys
   const uint32_t* leaf;
   const int64_t* root;    // of each tree, and the number of nodes after the last
@@ -94,12 +112,13 @@ struct TreesUnit {
   // A tree for each bag, appended to `grown`, whose arrays are from malloc. Labels are those of all rows.
   Outcome (*grow)(const Ranked& table, const uint16_t* labels, int32_t n_classes, const BagRows* bags, int64_t n_bags,
                   const Settings& settings, Grown* grown, Poll poll);
-  // The shares of rows [first, last) of a table of keys by trees [from, to): added to sums (rows, classes), or written
-  // to out (trees, rows, classes), which holds zeros. One of the two is null.
-  void (*predict)(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t from, int64_t to, double* sums,
-                  double* out, int64_t out_rows, Poll poll);
+  // The shares of rows [first, last) of a table of keys are added to sums, (rows, classes): first those of each block of
+  // so many trees by themselves, then these. False when memory runs out, in all three.
+  bool (*add_shares)(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t block, double* sums, Poll poll);
+  // The shares by each tree are written to out, (trees, rows, classes), which holds zeros.
+  bool (*put_shares)(const Forest& forest, const void* keys, int64_t first, int64_t last, double* out, int64_t out_rows, Poll poll);
   // The node that each of the rows [first, last) ends in, (rows, trees).
-  void (*apply)(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t* out, Poll poll);
+  bool (*apply)(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t* out, Poll poll);
 };
 
 STEADYSET_HOT_UNIT(TreesUnit, trees_unit)

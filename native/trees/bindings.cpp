@@ -274,21 +274,21 @@ void check_keys(const OwnedForest& forest, const Keys& keys) {
   require(is_wide(keys) == forest.wide() && static_cast<int32_t>(keys.shape(1)) == forest.n_features(), "keys must fit the forest");
 }
 
-// Adds the shares of trees [from, to) to sums, (rows, classes).
-void add_shares(const OwnedForest& forest, const Keys& keys, int64_t from, int64_t to, Sums sums, int threads) {
+// Adds the shares of each block of trees to sums, (rows, classes).
+void add_shares(OwnedForest& forest, const Keys& keys, int64_t block, Sums sums, int threads) {
   check_keys(forest, keys);
   require_aligned(sums);
-  require(from >= 0 && from <= to && to <= forest.n_trees(), "these trees must be in the forest");
+  require(block >= 1 && block <= 255, "a block holds 1 to 255 trees");
   require(sums.shape(0) == keys.shape(0) && static_cast<int32_t>(sums.shape(1)) == forest.n_classes(), "sums must fit");
   const Forest view = forest.view();
   const TreesUnit& chosen = trees_unit();
   split(static_cast<int64_t>(keys.shape(0)), threads, 64, [&](int64_t first, int64_t last, Poll poll) {
-    chosen.predict(view, keys.data(), first, last, from, to, sums.data(), nullptr, 0, poll);
+    if (!chosen.add_shares(view, keys.data(), first, last, block, sums.data(), poll)) throw std::bad_alloc();
   });
 }
 
 // Writes the shares of each tree to out, (trees, rows, classes), which holds zeros.
-void put_shares(const OwnedForest& forest, const Keys& keys, PerTree out, int threads) {
+void put_shares(OwnedForest& forest, const Keys& keys, PerTree out, int threads) {
   check_keys(forest, keys);
   require_aligned(out);
   require(static_cast<int64_t>(out.shape(0)) == forest.n_trees() && out.shape(1) == keys.shape(0) &&
@@ -296,18 +296,18 @@ void put_shares(const OwnedForest& forest, const Keys& keys, PerTree out, int th
   const Forest view = forest.view();
   const TreesUnit& chosen = trees_unit();
   split(static_cast<int64_t>(keys.shape(0)), threads, 64, [&](int64_t first, int64_t last, Poll poll) {
-    chosen.predict(view, keys.data(), first, last, 0, view.n_trees, nullptr, out.data(), static_cast<int64_t>(out.shape(1)), poll);
+    if (!chosen.put_shares(view, keys.data(), first, last, out.data(), static_cast<int64_t>(out.shape(1)), poll)) throw std::bad_alloc();
   });
 }
 
-void leaves_of(const OwnedForest& forest, const Keys& keys, nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads) {
+void leaves_of(OwnedForest& forest, const Keys& keys, nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads) {
   check_keys(forest, keys);
   require_aligned(out);
   require(out.shape(0) == keys.shape(0) && static_cast<int64_t>(out.shape(1)) == forest.n_trees(), "out must fit");
   const Forest view = forest.view();
   const TreesUnit& chosen = trees_unit();
   split(static_cast<int64_t>(keys.shape(0)), threads, 64, [&](int64_t first, int64_t last, Poll poll) {
-    chosen.apply(view, keys.data(), first, last, out.data(), poll);
+    if (!chosen.apply(view, keys.data(), first, last, out.data(), poll)) throw std::bad_alloc();
   });
 }
 
@@ -325,7 +325,7 @@ void bind_trees(nb::module_& m) {
       .def_prop_ro("n_features", &OwnedForest::n_features)
       .def_prop_ro("n_classes", &OwnedForest::n_classes)
       .def_prop_ro("wide", &OwnedForest::wide)
-      .def("add_shares", &add_shares, "keys"_a, "first"_a, "last"_a, "sums"_a, "threads"_a)
+      .def("add_shares", &add_shares, "keys"_a, "block"_a, "sums"_a, "threads"_a)
       .def("put_shares", &put_shares, "keys"_a, "out"_a, "threads"_a)
       .def("leaves", &leaves_of, "keys"_a, "out"_a, "threads"_a);
   nb::class_<Table>(m, "TreesTable", "A table whose columns are ranked.")

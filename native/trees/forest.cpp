@@ -83,17 +83,52 @@ template <class Key> void OwnedForest::lay_out(const ForestArrays& arrays, std::
   require(leaf == arrays.n_leaves, "every leaf belongs to a node");
 }
 
-Forest OwnedForest::view() const {
-  return {wide_ ? static_cast<const void*>(wide_steps_.data()) : static_cast<const void*>(steps_.data()),
-          wide_,
-          leaf_.data(),
-          root_.data(),
-          entries_.data(),
-          entry_class_.data(),
-          entry_share_.data(),
-          n_trees(),
-          n_features_,
-          n_classes_};
+Forest OwnedForest::view() {
+  if (!decided_) {
+    coded_ = wide_ ? coded_forest(wide_steps_, leaf_, root_, n_features_, n_classes_)
+                   : coded_forest(steps_, leaf_, root_, n_features_, n_classes_);
+    decided_ = true;
+    if (coded_) {
+      wide_steps_ = {};
+      steps_ = {};
+      leaf_ = {};
+    }
+  }
+  Forest view{};
+  view.steps = wide_ ? static_cast<const void*>(wide_steps_.data()) : static_cast<const void*>(steps_.data());
+  view.leaf = leaf_.data();
+  if (coded_) {
+    view.coded = coded_->steps.data();
+    view.coded_missing_left = coded_->missing_left.data();
+    view.coded_node = coded_->node.data();
+    view.coded_columns = coded_->columns;
+    view.leaf = coded_->leaf.data();
+    view.cuts = wide_ ? static_cast<const void*>(coded_->wide_cuts.data()) : static_cast<const void*>(coded_->cuts.data());
+    view.cut_start = coded_->cut_start.data();
+  }
+  view.wide = wide_;
+  view.root = root_.data();
+  view.entries = entries_.data();
+  view.entry_class = entry_class_.data();
+  view.entry_share = entry_share_.data();
+  view.n_trees = n_trees();
+  view.n_features = n_features_;
+  view.n_classes = n_classes_;
+  return view;
+}
+
+OwnedForest::Split OwnedForest::uncoded(int64_t place) const {
+  if (!coded_) {
+    const Step<uint64_t> step = wide_ ? wide_steps_[place] : Step<uint64_t>{steps_[place].key, steps_[place].left, steps_[place].feature};
+    if (step.left == static_cast<uint32_t>(place)) return {place, -1, 0, 0};
+    return {place, static_cast<int32_t>(step.feature & ~kMissingLeft), step.key, (step.feature & kMissingLeft) != 0};
+  }
+  const CodedStep step = coded_->steps[place];
+  const int64_t node = coded_->node[place];
+  if (step.left == static_cast<uint32_t>(place)) return {node, -1, 0, 0};
+  const int32_t feature = step.offset / kFlight;
+  const int64_t cut = coded_->cut_start[feature] + step.place;
+  return {node, feature, wide_ ? coded_->wide_cuts[cut] : coded_->cuts[cut], coded_->missing_left[place]};
 }
 
 std::vector<int64_t> OwnedForest::tree_nodes() const {
@@ -102,27 +137,25 @@ std::vector<int64_t> OwnedForest::tree_nodes() const {
   return out;
 }
 
-std::vector<int32_t> OwnedForest::feature() const {
-  std::vector<int32_t> out(static_cast<size_t>(n_nodes()));
-  for (int64_t i = 0; i < n_nodes(); ++i) {
-    const uint32_t feature = wide_ ? wide_steps_[i].feature : steps_[i].feature;
-    out[i] = is_leaf(i) ? -1 : static_cast<int32_t>(feature & ~kMissingLeft);
+template <class T, class Of> std::vector<T> OwnedForest::of_nodes(Of of) const {
+  std::vector<T> out(static_cast<size_t>(n_nodes()));
+  for (int64_t place = 0; place < n_nodes(); ++place) {
+    const Split split = uncoded(place);
+    out[split.node] = of(split);
   }
   return out;
 }
 
+std::vector<int32_t> OwnedForest::feature() const {
+  return of_nodes<int32_t>([](const Split& split) { return split.feature; });
+}
+
 std::vector<uint64_t> OwnedForest::key() const {
-  std::vector<uint64_t> out(static_cast<size_t>(n_nodes()));
-  for (int64_t i = 0; i < n_nodes(); ++i)
-    out[i] = is_leaf(i) ? 0 : wide_ ? wide_steps_[i].key : steps_[i].key;
-  return out;
+  return of_nodes<uint64_t>([](const Split& split) { return split.key; });
 }
 
 std::vector<uint8_t> OwnedForest::missing_left() const {
-  std::vector<uint8_t> out(static_cast<size_t>(n_nodes()));
-  for (int64_t i = 0; i < n_nodes(); ++i)
-    out[i] = ((wide_ ? wide_steps_[i].feature : steps_[i].feature) & kMissingLeft) != 0;
-  return out;
+  return of_nodes<uint8_t>([](const Split& split) { return split.missing_left; });
 }
 
 std::vector<int64_t> OwnedForest::leaf_entries() const {

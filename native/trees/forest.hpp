@@ -1,9 +1,11 @@
 // A forest that owns its arrays: made from trees that were grown, or from arrays of anybody, which are checked.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "trees/api.hpp"
+#include "trees/coded.hpp"
 
 namespace steadyset::trees {
 
@@ -26,7 +28,8 @@ class OwnedForest {
   // Throws std::invalid_argument where the arrays do not describe trees.
   OwnedForest(const ForestArrays& arrays, int32_t n_features, int32_t n_classes, bool wide);
 
-  Forest view() const;
+  // How prediction reads it. The first call decides whether steps are coded; whoever calls holds Python's lock.
+  Forest view();
   int64_t n_trees() const { return static_cast<int64_t>(root_.size()) - 1; }
   int64_t n_nodes() const { return root_.back(); }
   int32_t n_features() const { return n_features_; }
@@ -47,11 +50,19 @@ class OwnedForest {
  private:
   template <class Key> void lay_out(const ForestArrays& arrays, std::vector<Step<Key>>& steps);
   void take_leaves(const ForestArrays& arrays);
-  uint32_t left_of(int64_t node) const { return wide_ ? wide_steps_[node].left : steps_[node].left; }
-  bool is_leaf(int64_t node) const { return left_of(node) == static_cast<uint32_t>(node); }
+  // A node as the arrays have it: feature -1 for a leaf.
+  struct Split {
+    int64_t node;
+    int32_t feature;
+    uint64_t key;
+    uint8_t missing_left;
+  };
+  Split uncoded(int64_t place) const;
+  template <class T, class Of> std::vector<T> of_nodes(Of of) const;
 
   int32_t n_features_, n_classes_;
-  bool wide_;
+  bool wide_, decided_ = false;
+  std::optional<CodedForest> coded_;  // in place of steps and leaf
   std::vector<Step<uint32_t>> steps_;
   std::vector<Step<uint64_t>> wide_steps_;
   std::vector<uint32_t> leaf_;

@@ -1,108 +1,234 @@
 // Rows through trees, several rows at a time: while one waits for its node, the others go on.
 #pragma once
 #include <stdint.h>
+#include <string.h>
 
 #include "poll.hpp"
 #include "simd/level.hpp"
 #include "trees/api.hpp"
+#include "trees/row_codes.hpp"
+#include "trees/memory.hpp"
 
 namespace steadyset::trees {
 namespace STEADYSET_LEVEL {
 namespace {
 
-constexpr int kFlight = 8;
+// Rows as keys. A way to read rows knows how many to take at a time, makes them ready, and takes kFlight of them, of
+// which `count` are there, from the root of a tree to their leaves.
+template <class Key> class KeyRows {
+ public:
+  KeyRows(const Forest& forest, const void* keys)
+      : forest_(forest), keys_(static_cast<const Key*>(keys)), steps_(static_cast<const Step<Key>*>(forest.steps)) {}
 
-// The nodes that `kFlight` rows end in. Every row is in memory, and a leaf leads to itself.
-template <bool missing, class Key>
-inline void descend(const Step<Key>* steps, uint32_t root, const Key* const* rows, uint32_t* at) {
-  for (int j = 0; j < kFlight; ++j) at[j] = root;
-  uint32_t moved = 1;
-  while (moved) {
-    moved = 0;
-    for (int j = 0; j < kFlight; ++j) {
-      const Step<Key>& step = steps[at[j]];
-      const Key key = rows[j][step.feature & ~kMissingLeft];
-      bool right = key > step.key;
-      if (missing) right = right && !(key == static_cast<Key>(-1) && (step.feature & kMissingLeft));
-      const uint32_t next = step.left + right;
-      moved |= next ^ at[j];
-      at[j] = next;
+  int64_t row_bytes() const { return forest_.n_features * static_cast<int64_t>(sizeof(Key)); }
+  bool reserve(int64_t) { return true; }
+  void begin(int64_t) {}
+  // Returns whether a value is missing.
+  bool prepare(int64_t first, int64_t last) {
+    start_ = keys_ + first * forest_.n_features;
+    return any_missing(start_, (last - first) * forest_.n_features);
+  }
+  template <bool missing> void descend(uint32_t root, int64_t row, int count, uint32_t* at) const {
+    const Key* rows[kFlight];
+    for (int j = 0; j < kFlight; ++j) rows[j] = start_ + (row + (j < count ? j : 0)) * forest_.n_features;
+    for (int j = 0; j < kFlight; ++j) at[j] = root;
+    for (uint32_t moved = 1; moved;) {
+      moved = 0;
+      for (int j = 0; j < kFlight; ++j) {
+        const Step<Key>& step = steps_[at[j]];
+        const Key key = rows[j][step.feature & ~kMissingLeft];
+        bool right = key > step.key;
+        if (missing) right = right && !(key == static_cast<Key>(-1) && (step.feature & kMissingLeft));
+        const uint32_t next = step.left + right;
+        moved |= next ^ at[j];
+        at[j] = next;
+      }
     }
   }
-}
 
-template <class Key> inline bool any_missing(const Key* keys, int64_t n) {
-  bool found = false;
-  for (int64_t i = 0; i < n; ++i) found |= keys[i] == static_cast<Key>(-1);
-  return found;
-}
+ private:
+  const Forest& forest_;
+  const Key* keys_;
+  const Step<Key>* steps_;
+  const Key* start_ = nullptr;
+};
 
-// Calls take(row, tree, node) for every row of [first, last) and every tree of [from, to): all trees for some rows, then
-// the next ones, so that sums are taken in the order of the trees.
-template <bool missing, class Key, class Take>
-inline void pass_rows(const Forest& forest, const Key* keys, int64_t first, int64_t last, int64_t from, int64_t to, Poll poll, Take take) {
+// Rows as codes, kFlight of them side by side for each feature.
+template <class Key> class CodedRows {
+ public:
+  CodedRows(const Forest& forest, const void* keys) : forest_(forest), keys_(static_cast<const Key*>(keys)) {}
+
+  int64_t row_bytes() const { return forest_.coded_columns * static_cast<int64_t>(sizeof(uint16_t)); }
+  bool reserve(int64_t rows) { return codes_.zeros(rows * forest_.coded_columns); }
+  bool prepare(int64_t first, int64_t last) {
+    const Key* start = keys_ + first * forest_.n_features;
+    encode(forest_, start, last - first, codes_.get());
+    return any_missing(start, (last - first) * forest_.n_features);
+  }
+  template <bool missing> void descend(uint32_t root, int64_t row, int, uint32_t* at) const {
+    walk<missing>(forest_.coded, forest_.coded_missing_left, codes_.get() + row * forest_.coded_columns, root, sure_, at);
+  }
+  void begin(int64_t nodes) {
+    for (sure_ = 0; nodes > 3; nodes /= 2) ++sure_;
+  }
+
+ private:
+  template <bool missing>
+  static __attribute__((noinline)) void walk(const CodedStep* __restrict steps, const uint8_t* missing_left,
+                                             const uint16_t* __restrict codes, uint32_t root, int sure, uint32_t* __restrict at) {
+    uint64_t node[kFlight];
+    for (int j = 0; j < kFlight; ++j) node[j] = root;
+    for (int k = 0; k < sure; ++k)
+      for (int j = 0; j < kFlight; ++j) node[j] = next<missing>(steps, missing_left, node[j], codes + j);
+    uint64_t moved;
+    do {
+      for (int k = 0; k < kUnchecked; ++k)
+        for (int j = 0; j < kFlight; ++j) node[j] = next<missing>(steps, missing_left, node[j], codes + j);
+      moved = 0;
+      for (int j = 0; j < kFlight; ++j) {
+        const uint64_t below = next<missing>(steps, missing_left, node[j], codes + j);
+        moved |= below ^ node[j];
+        node[j] = below;
+      }
+    } while (moved);
+    for (int j = 0; j < kFlight; ++j) at[j] = static_cast<uint32_t>(node[j]);
+  }
+  template <bool missing>
+  static uint64_t next(const CodedStep* steps, const uint8_t* missing_left, uint64_t node, const uint16_t* codes) {
+    const CodedStep* step = steps + node;
+    const uint16_t code = codes[step->offset];
+    if (missing && code == kCodedMissing && missing_left[node]) return step->left;
+    return step->left + (step->place < code);
+  }
+  static constexpr int kUnchecked = 2;  // steps between two looks at whether all rows have arrived
+
+  const Forest& forest_;
+  const Key* keys_;
+  Array<uint16_t> codes_;
+  int sure_ = 0;  // steps that hardly any flight is done before: a balanced tree has as many levels
+};
+
+// Calls take(row, tree, node) for every row of [first, last) and every tree: all trees for some rows, then the next
+// ones, which stay in the second-level cache with a tree and with `row_bytes` each of the caller. done(first, last)
+// follows each block of trees. False when memory runs out.
+template <class Rows, class Take, class Done>
+inline bool pass_rows(const Forest& forest, Rows rows, int64_t first, int64_t last, int64_t row_bytes, int64_t block, Poll poll,
+                      Take take, Done done) {
+  const int64_t some = rows_at_once(row_bytes + rows.row_bytes(), last - first);
+  if (!rows.reserve(some)) return false;
   Pace pace{poll};
-  const Step<Key>* steps = static_cast<const Step<Key>*>(forest.steps);
-  constexpr int64_t kRows = 2048;  // that stay in the second-level cache, with a tree
-  for (int64_t start = first; start < last; start += kRows) {
-    const int64_t end = start + kRows < last ? start + kRows : last;
-    for (int64_t tree = from; tree < to; ++tree) {
+  for (int64_t start = first; start < last; start += some) {
+    const int64_t end = start + some < last ? start + some : last;
+    const bool missing = rows.prepare(start, end);
+    for (int64_t tree = 0; tree < forest.n_trees; ++tree) {
+      const uint32_t root = static_cast<uint32_t>(forest.root[tree]);
+      rows.begin(forest.root[tree + 1] - forest.root[tree]);
       for (int64_t i = start; i < end; i += kFlight) {
-        const Key* rows[kFlight];
         uint32_t at[kFlight];
         const int count = static_cast<int>(end - i < kFlight ? end - i : kFlight);
-        for (int j = 0; j < kFlight; ++j) rows[j] = keys + (i + (j < count ? j : 0)) * forest.n_features;
-        descend<missing>(steps, static_cast<uint32_t>(forest.root[tree]), rows, at);
-        for (int j = 0; j < count; ++j) take(i + j, tree, at[j]);
+        missing ? rows.template descend<true>(root, i - start, count, at) : rows.template descend<false>(root, i - start, count, at);
+        for (int j = 0; j < count; ++j) take(i + j, i + j - start, tree, at[j]);
       }
-      if (pace.stop((end - start) * 16)) return;
+      if (pace.stop((end - start) * 16)) return true;
+      if ((tree + 1) % block == 0 || tree + 1 == forest.n_trees) done(start, end);
     }
   }
+  return true;
 }
 
-template <class Key>
-inline void predict_keys(const Forest& forest, const Key* keys, int64_t first, int64_t last, int64_t from, int64_t to,
-                         double* sums, double* out, int64_t out_rows, Poll poll) {
-  const int64_t classes = forest.n_classes;
-  const auto give = [&](uint32_t node, double* target) {
-    const uint32_t leaf = forest.leaf[node];
-    if (leaf & kPure) {
-      target[leaf & ~kPure] += 1.0;
+template <class Take, class Done>
+inline bool pass(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t row_bytes, int64_t block, Poll poll,
+                 Take take, Done done) {
+  if (forest.coded != nullptr)
+    return forest.wide ? pass_rows(forest, CodedRows<uint64_t>(forest, keys), first, last, row_bytes, block, poll, take, done)
+                       : pass_rows(forest, CodedRows<uint32_t>(forest, keys), first, last, row_bytes, block, poll, take, done);
+  return forest.wide ? pass_rows(forest, KeyRows<uint64_t>(forest, keys), first, last, row_bytes, block, poll, take, done)
+                     : pass_rows(forest, KeyRows<uint32_t>(forest, keys), first, last, row_bytes, block, poll, take, done);
+}
+
+// The leaf of a step that is one, as `Forest` says it.
+inline uint32_t leaf_at(const Forest& forest, uint32_t step) {
+  if (forest.coded != nullptr) {
+    const uint32_t column = forest.coded[step].offset / kFlight;  // the step was just read
+    if (column + 1 < forest.coded_columns) return column | kPure;
+  }
+  return forest.leaf[step];
+}
+
+// Adds what a leaf gives to each class.
+inline void give(const Forest& forest, uint32_t leaf, double* target) {
+  if (leaf & kPure) {
+    target[leaf & ~kPure] += 1.0;
+    return;
+  }
+  for (int64_t i = forest.entries[leaf]; i < forest.entries[leaf + 1]; ++i)
+    target[forest.entry_class[i]] += forest.entry_share[i];
+}
+
+// The sums over a block of trees, of some rows. Most leaves hold one class: a row counts them in bytes until it meets a
+// leaf of several, and its sums are numbers from then on. Counts are exact, so that both ways give the same bits.
+class BlockSums {
+ public:
+  static constexpr int64_t kMostTrees = 255;
+
+  explicit BlockSums(const Forest& forest) : forest_(forest), classes_(forest.n_classes) {}
+
+  bool reserve(int64_t rows) { return counts_.zeros(rows * classes_) && mixed_.zeros(rows) && sums_.reserve(rows * classes_); }
+  void add(int64_t row, uint32_t step) {
+    const uint32_t leaf = leaf_at(forest_, step);
+    uint8_t* counts = counts_.get() + row * classes_;
+    if ((leaf & kPure) && !mixed_[row]) {
+      ++counts[leaf & ~kPure];
       return;
     }
-    for (int64_t i = forest.entries[leaf]; i < forest.entries[leaf + 1]; ++i)
-      target[forest.entry_class[i]] += forest.entry_share[i];
-  };
-  const auto add = [&](int64_t row, int64_t, uint32_t node) { give(node, sums + row * classes); };
-  const auto put = [&](int64_t row, int64_t tree, uint32_t node) {
-    give(node, out + ((tree - from) * out_rows + row) * classes);
-  };
-  const bool missing = any_missing(keys + first * forest.n_features, (last - first) * forest.n_features);
-  if (sums != nullptr) {
-    missing ? pass_rows<true>(forest, keys, first, last, from, to, poll, add)
-            : pass_rows<false>(forest, keys, first, last, from, to, poll, add);
-  } else {
-    missing ? pass_rows<true>(forest, keys, first, last, from, to, poll, put)
-            : pass_rows<false>(forest, keys, first, last, from, to, poll, put);
+    double* sums = sums_.get() + row * classes_;
+    for (int64_t c = 0; !mixed_[row] && c < classes_; ++c) sums[c] = counts[c];
+    mixed_[row] = 1;
+    give(forest_, leaf, sums);
   }
+  // Adds the sums to those of all blocks, and begins anew.
+  void flush(int64_t rows, double* total) {
+    for (int64_t row = 0; row < rows; ++row, total += classes_) {
+      uint8_t* counts = counts_.get() + row * classes_;
+      const double* sums = sums_.get() + row * classes_;
+      if (mixed_[row]) {
+        for (int64_t c = 0; c < classes_; ++c) total[c] += sums[c];
+      } else {
+        for (int64_t c = 0; c < classes_; ++c) total[c] += counts[c];
+      }
+      memset(counts, 0, static_cast<size_t>(classes_));
+      mixed_[row] = 0;
+    }
+  }
+
+ private:
+  const Forest& forest_;
+  const int64_t classes_;
+  Array<uint8_t> counts_, mixed_;
+  Array<double> sums_;
+};
+
+inline bool add_shares(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t block, double* sums, Poll poll) {
+  const int64_t classes = forest.n_classes, row_bytes = classes * static_cast<int64_t>(sizeof(double));
+  BlockSums of_block(forest);
+  if (!of_block.reserve(rows_at_once(row_bytes, last - first))) return false;
+  return pass(forest, keys, first, last, row_bytes, block, poll,
+              [&](int64_t, int64_t within, int64_t, uint32_t step) { of_block.add(within, step); },
+              [&](int64_t start, int64_t end) { of_block.flush(end - start, sums + start * classes); });
 }
 
-inline void predict_rows(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t from, int64_t to,
-                         double* sums, double* out, int64_t out_rows, Poll poll) {
-  if (forest.wide) {
-    predict_keys(forest, static_cast<const uint64_t*>(keys), first, last, from, to, sums, out, out_rows, poll);
-  } else {
-    predict_keys(forest, static_cast<const uint32_t*>(keys), first, last, from, to, sums, out, out_rows, poll);
-  }
+inline bool put_shares(const Forest& forest, const void* keys, int64_t first, int64_t last, double* out, int64_t out_rows, Poll poll) {
+  const int64_t classes = forest.n_classes;
+  const auto take = [&](int64_t row, int64_t, int64_t tree, uint32_t node) { give(forest, leaf_at(forest, node), out + (tree * out_rows + row) * classes); };
+  return pass(forest, keys, first, last, 0, forest.n_trees, poll, take, [](int64_t, int64_t) {});
 }
 
-inline void apply_rows(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t* out, Poll poll) {
-  const auto put = [&](int64_t row, int64_t tree, uint32_t node) { out[row * forest.n_trees + tree] = node - forest.root[tree]; };
-  if (forest.wide) {
-    pass_rows<true>(forest, static_cast<const uint64_t*>(keys), first, last, 0, forest.n_trees, poll, put);
-  } else {
-    pass_rows<true>(forest, static_cast<const uint32_t*>(keys), first, last, 0, forest.n_trees, poll, put);
-  }
+inline bool apply_rows(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t* out, Poll poll) {
+  const auto take = [&](int64_t row, int64_t, int64_t tree, uint32_t at) {
+    const uint32_t node = forest.coded == nullptr ? at : forest.coded_node[at];
+    out[row * forest.n_trees + tree] = node - forest.root[tree];
+  };
+  return pass(forest, keys, first, last, 0, forest.n_trees, poll, take, [](int64_t, int64_t) {});
 }
 
 }  // namespace

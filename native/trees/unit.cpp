@@ -55,7 +55,7 @@ Outcome grow(const Ranked& table, const uint16_t* labels, int32_t n_classes, con
   return with(table, labels, n_classes, bags, n_bags, settings, grown, poll);
 }
 
-constexpr TreesUnit kUnit = {keys_of, rank_column, grow, predict_rows, apply_rows};
+constexpr TreesUnit kUnit = {keys_of, rank_column, grow, add_shares, put_shares, apply_rows};
 
 }  // namespace
 }  // namespace STEADYSET_LEVEL

@@ -45,8 +45,12 @@ def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int
     """Return the mean over the bags, summed in float64 in blocks of consecutive bags."""
     if _in_blocks(groups):
         ours: Sequence[Any] = groups
+        sums, rows = np.zeros((num_samples(X), len(ours[0].classes_))), None
         with _quiet():
-            return _sum(sums for group in ours for sums in group.block_sums(X, BLOCK, n_jobs)) / n_bags
+            for group in ours:
+                rows = group.prepared(X, n_jobs, rows)
+                group.add_proba(rows, sums, BLOCK, n_jobs)
+        return sums / n_bags
     single = all(len(group.numbers) == 1 for group in groups)
     if single and len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
         sums = _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
@@ -74,7 +78,7 @@ def _in_blocks(groups: Sequence[Any]) -> bool:
     for group in groups:
         numbers = tuple(group.numbers)
         consecutive = numbers == tuple(range(following, following + len(numbers)))
-        if not hasattr(group, "block_sums") or not consecutive or following % BLOCK:
+        if not hasattr(group, "add_proba") or not consecutive or following % BLOCK:
             return False
         following += len(numbers)
     return True
@@ -85,10 +89,11 @@ def together(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -
     if not groups or not _in_blocks(groups):
         return None
     ours: Sequence[Any] = groups
-    proba = np.zeros((n_bags, num_samples(X), len(ours[0].classes_)))
+    proba, rows = np.zeros((n_bags, num_samples(X), len(ours[0].classes_))), None
     with _quiet():
         for group in ours:
-            group.put_proba(X, proba[group.numbers[0] : group.numbers[-1] + 1], n_jobs)
+            rows = group.prepared(X, n_jobs, rows)
+            group.put_proba(rows, proba[group.numbers[0] : group.numbers[-1] + 1], n_jobs)
     return proba
 
 

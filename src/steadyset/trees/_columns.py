@@ -19,7 +19,7 @@ WHOLE, FLOAT32, FLOAT64, CATEGORY = range(4)  # as in native/trees/api.hpp
 _NUMBERS = [np.dtype(code) for code in "dfbBhHiIlLqQ?"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """What the columns of a table are, learned from the rows of a fit.
 
@@ -30,6 +30,14 @@ class Columns:
     wide: bool
     categories: tuple[tuple[Any, ...] | None, ...]
     names: tuple[str, ...] | None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Columns):
+            return self is other
+        same = self.wide == other.wide and self.categories == other.categories and self.names == other.names
+        return same and np.array_equal(self.kinds, other.kinds)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def name(self, column: int) -> str:
         """Return how messages call a column."""

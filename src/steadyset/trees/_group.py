@@ -1,7 +1,8 @@
 """A group of trees in flat arrays: they predict together, and are saved together."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,18 @@ from steadyset import _native
 from steadyset._base.sklearn_doors import num_samples
 from steadyset._base.validation import shown
 from steadyset.trees import _arrays
+from steadyset.trees._columns import Columns
 
 if TYPE_CHECKING:
     from steadyset.trees._tree import TreeClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRows:
+    """Rows to predict, as keys; `columns` are those that they were read by."""
+
+    columns: Columns
+    keys: NDArray[Any]
 
 
 class TreeGroup:
@@ -75,40 +85,53 @@ class TreeGroup:
         proba : ndarray of shape (n_bags, n_points, n_classes)
         """
         out = np.zeros((len(self.numbers), num_samples(X), len(self.classes_)))
-        self.put_proba(X, out, n_jobs)
+        self.put_proba(self.prepared(X, n_jobs), out, n_jobs)
         return out
 
-    def block_sums(self, X: Any, block: int, n_jobs: int | None = None) -> Iterator[NDArray[np.float64]]:
-        """Yield the sum of the probabilities of each block of consecutive bags, in the order of the bags.
+    def prepared(self, X: Any, n_jobs: int | None = None, last: Any = None) -> TreeRows:
+        """Return rows as trees read them, for any group of the same fit.
 
         Parameters
         ----------
         X, n_jobs : as in `predict_proba`
+        last : TreeRows or None, default=None
+            What another group made of the same X: returned where this group reads it too.
+
+        Returns
+        -------
+        rows : TreeRows
+        """
+        columns = self._prototype._columns
+        if isinstance(last, TreeRows) and last.columns == columns:
+            return last
+        return TreeRows(columns, self._prototype._keys(X, effective_n_jobs(n_jobs)))
+
+    def add_proba(self, rows: TreeRows, sums: NDArray[np.float64], block: int, n_jobs: int | None = None) -> None:
+        """Add the sums of each block of consecutive bags to those of all, in the order of the bags.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            From `prepared`.
+        sums : ndarray of shape (n_points, n_classes)
         block : int
             Bags per block.
-
-        Yields
-        ------
-        sums : ndarray of shape (n_points, n_classes)
+        n_jobs : as in `predict_proba`
         """
-        threads = effective_n_jobs(n_jobs)
-        keys = self._prototype._keys(X, threads)
-        for first in range(0, len(self.numbers), block):
-            sums = np.zeros((len(keys), len(self.classes_)))
-            self._forest.add_shares(keys, first, min(first + block, len(self.numbers)), sums, threads)
-            yield sums
+        self._forest.add_shares(rows.keys, block, sums, effective_n_jobs(n_jobs))
 
-    def put_proba(self, X: Any, out: NDArray[np.float64], n_jobs: int | None = None) -> None:
+    def put_proba(self, rows: TreeRows, out: NDArray[np.float64], n_jobs: int | None = None) -> None:
         """Write the probabilities that each bag's tree gives to each point into an array of zeros.
 
         Parameters
         ----------
-        X, n_jobs : as in `predict_proba`
+        rows : TreeRows
+            From `prepared`.
         out : ndarray of shape (n_bags, n_points, n_classes)
             Contiguous; holds zeros.
+        n_jobs : as in `predict_proba`
         """
-        threads = effective_n_jobs(n_jobs)
-        self._forest.put_shares(self._prototype._keys(X, threads), out, threads)
+        self._forest.put_shares(rows.keys, out, effective_n_jobs(n_jobs))
 
     def apply(self, X: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the leaf that each point ends in, by its number in the tree, level by level from 0.
@@ -121,10 +144,9 @@ class TreeGroup:
         -------
         leaves : ndarray of shape (n_points, n_bags)
         """
-        threads = effective_n_jobs(n_jobs)
-        keys = self._prototype._keys(X, threads)
-        out = np.empty((len(keys), len(self.numbers)), np.int64)
-        self._forest.leaves(keys, out, threads)
+        rows = self.prepared(X, n_jobs)
+        out = np.empty((len(rows.keys), len(self.numbers)), np.int64)
+        self._forest.leaves(rows.keys, out, effective_n_jobs(n_jobs))
         return out
 
     def members(self) -> list["TreeClassifier"]:

@@ -1,0 +1,58 @@
+// Codes of rows: how many of a feature's cuts lie below its value, so that a comparison with a threshold of the forest
+// is one of two small numbers.
+#pragma once
+#include <stdint.h>
+
+#include "simd/level.hpp"
+#include "trees/api.hpp"
+
+namespace steadyset::trees {
+namespace STEADYSET_LEVEL {
+namespace {
+
+// How many of these rows, of this many bytes each, stay in the second-level cache beside a tree: whole flights.
+inline int64_t rows_at_once(int64_t row_bytes, int64_t rows) {
+  constexpr int64_t kBytes = 1 << 18, kLeast = 64, kMost = 2048;
+  const int64_t fit = kBytes / (row_bytes > 0 ? row_bytes : 1) / kFlight * kFlight;
+  const int64_t most = fit < kLeast ? kLeast : fit > kMost ? kMost : fit;
+  const int64_t all = (rows + kFlight - 1) / kFlight * kFlight;
+  return all < most ? all : most;
+}
+
+template <class Key> inline bool any_missing(const Key* keys, int64_t n) {
+  bool found = false;
+  for (int64_t i = 0; i < n; ++i) found |= keys[i] == static_cast<Key>(-1);
+  return found;
+}
+
+// How many of n cuts lie below each of kFlight keys.
+template <class Key> inline void count_below(const Key* cuts, int64_t n, const Key* keys, uint16_t* out) {
+  uint32_t base[kFlight] = {};
+  uint32_t left = static_cast<uint32_t>(n);
+  while (left > 1) {
+    const uint32_t half = left / 2;
+    for (int j = 0; j < kFlight; ++j) base[j] += half & (0u - static_cast<uint32_t>(cuts[base[j] + half - 1] < keys[j]));  // no branch
+    left -= half;
+  }
+  for (int j = 0; j < kFlight; ++j) out[j] = static_cast<uint16_t>(base[j] + (n > 0 && cuts[base[j]] < keys[j]));
+}
+
+// The codes of rows, (rows / kFlight, columns, kFlight): those of the last flight that are no rows repeat the last row.
+template <class Key> inline void encode(const Forest& forest, const Key* keys, int64_t rows, uint16_t* out) {
+  const int64_t features = forest.n_features;
+  for (int64_t f = 0; f < features; ++f) {
+    const Key* cuts = static_cast<const Key*>(forest.cuts) + forest.cut_start[f];
+    const int64_t n = forest.cut_start[f + 1] - forest.cut_start[f];
+    for (int64_t i = 0; n > 0 && i < rows; i += kFlight) {
+      Key flight[kFlight];
+      uint16_t* codes = out + (i * forest.coded_columns + f * kFlight);
+      for (int j = 0; j < kFlight; ++j) flight[j] = keys[(i + j < rows ? i + j : rows - 1) * features + f];
+      count_below(cuts, n, flight, codes);
+      for (int j = 0; j < kFlight; ++j) codes[j] = flight[j] == static_cast<Key>(-1) ? kCodedMissing : codes[j];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace STEADYSET_LEVEL
+}  // namespace steadyset::trees
