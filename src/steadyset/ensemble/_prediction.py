@@ -45,12 +45,12 @@ def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int
     """Return the mean over the bags, summed in float64 in blocks of consecutive bags."""
     if _in_blocks(groups):
         ours: Sequence[Any] = groups
-        sums, rows = np.zeros((num_samples(X), len(ours[0].classes_))), None
+        total, rows = np.zeros((num_samples(X), len(ours[0].classes_))), None
         with _quiet():
             for group in ours:
                 rows = group.prepared(X, n_jobs, rows)
-                group.add_proba(rows, sums, BLOCK, n_jobs)
-        return sums / n_bags
+                group.add_proba(rows, total, BLOCK, n_jobs)
+        return total / n_bags
     single = all(len(group.numbers) == 1 for group in groups)
     if single and len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
         sums = _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
