@@ -206,8 +206,9 @@ def test_dropping_a_row_leaves_the_other_bags_as_they_were(stranger):
 def test_checkpoints_and_jobs_give_the_same_model(stranger, run, tmp_path):
     kept = ["--checkpoint", tmp_path / "work"]
     outputs, times = [], []
+    tree = ["--estimator", "sklearn.tree.DecisionTreeClassifier"]  # a file per bag
     for number, more in enumerate([[], ["--n-jobs", 2], kept, kept]):
-        run("fit", stranger, *FIT, "--no-score", *more, "-o", tmp_path / f"{number}.skops")
+        run("fit", stranger, *FIT, "--no-score", *tree, *more, "-o", tmp_path / f"{number}.skops")
         run("predict", tmp_path / f"{number}.skops", stranger, "--n-jobs", 1, "-o", tmp_path / f"{number}.csv")
         outputs.append((tmp_path / f"{number}.csv").read_bytes())
         times.append({path.name: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("bags-*")})
