@@ -56,7 +56,7 @@ def test_a_report(command, tmp_path):
     made = command("report m.skops test.csv --output report.html --json")
     assert made.exit_code == 0, made.output
     assert json.loads(made.stdout)["n_rows"] == 75
-    assert "infinitely many bags of 37 of 75 training rows" in (tmp_path / "report.html").read_text()
+    assert "infinitely many bags of 38 of 75 training rows" in (tmp_path / "report.html").read_text()
 
 
 def test_words_are_refused(command):
