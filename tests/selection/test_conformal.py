@@ -141,3 +141,17 @@ def test_bad_input(change, message):
     given = {"y_cal": [0, 1], "proba_cal": [[0.5, 0.5], [0.2, 0.8]]} | change
     with pytest.raises(ValueError, match=message):
         ss.conformal_rule(**given)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"thresholds": 0.5}, "thresholds must be a tuple; got 0.5"),
+        ({"n_calibration": 9}, "n_calibration must be a tuple; got 9"),
+        ({"thresholds": (0.5, 0.6)}, "thresholds and n_calibration must have the same length"),
+    ],
+)
+def test_bad_fields(change, message):
+    given = {"score": "lac", "coverage": 0.9, "thresholds": (0.5,), "n_calibration": (9,)} | change
+    with pytest.raises((TypeError, ValueError), match=message):
+        ss.ConformalRule(**given)

@@ -173,6 +173,9 @@ class ConformalRule(Rule):
     def __post_init__(self) -> None:
         validation.choice(self.score, "score", _SCORES)
         validation.level(self.coverage, "coverage")
+        for name in ("thresholds", "n_calibration"):
+            if not isinstance(getattr(self, name), tuple):
+                raise TypeError(f"{name} must be a tuple; got {validation.shown(getattr(self, name))}.")
         for threshold in self.thresholds:
             validation.number(threshold, "thresholds", "numbers, or infinite", lambda value: not math.isnan(value))
         if not self.thresholds or len(self.thresholds) != len(self.n_calibration):
