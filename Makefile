@@ -7,22 +7,24 @@ OLDEST_PYTHON ?= python3.11
 OLDEST := .venv-oldest
 # The core rooms; what needs torch, JAX, LightGBM or XGBoost is skipped there.
 OLDEST_TESTS := $(addprefix tests/,_base selection guarantees bags audit metrics ensemble plot cli test_package.py)
-# Of the native code, the machine and kills, whatever the dependencies are.
-OLDEST_LEFT_OUT := $(addprefix --ignore=tests/_base/,test_simd.py test_compilers.py test_same_bits.py test_interrupts.py test_saved_folders.py)
+# Of the native code, the machine, kills and the mathematics, whatever the dependencies are.
+OLDEST_LEFT_OUT := -m "not trial" --hypothesis-profile=oldest $(addprefix --ignore=tests/_base/,test_simd.py test_compilers.py test_same_bits.py test_interrupts.py test_saved_folders.py)
 PLATFORMS := build/platforms
 NATIVE := CMakeLists.txt $(shell find native -type f)
 
-.PHONY: help demo test test-oldest lint docs platforms trials sanitize bench clean
+.PHONY: help demo test test-oldest lint docs docs-versions platforms trials sanitize bench dist clean
 
 help:
 	@echo "make demo         set up, then run the demonstration"
 	@echo "make test         set up, then run linters, type checks and the whole test suite"
 	@echo "make test-oldest  set up with the oldest supported dependencies, then run the core tests"
 	@echo "make docs         set up, then build the documentation site into build/docs, check its links and layout"
+	@echo "make docs-versions  after make docs: the site with a folder per release, as it is hosted, in build/site"
 	@echo "make platforms    the native code built by Clang, and for ARM on an emulated CPU: core tests, and the same bits"
 	@echo "make trials       the long trials: millions of cases"
 	@echo "make sanitize     the native code under sanitizers: its tests, and fuzzers of functions and files"
 	@echo "make bench        measure: ratios against named rivals, in one run"
+	@echo "make dist         the source distribution and a wheel in dist/, checked as a package index would"
 	@echo "make clean        remove what was built"
 
 # Python sources are read in place; only a change of the build or of native code installs again.
@@ -70,6 +72,9 @@ docs: $(VENV)/.docs
 	@$(BIN)/python tools/check_layout.py build/docs
 	@echo "docs: open build/docs/index.html"
 
+docs-versions: $(VENV)/.docs
+	@$(BIN)/python tools/site_versions.py build/docs build/site
+
 # An arm64 Python and its packages, from Debian and PyPI, unpacked and not installed.
 $(PLATFORMS)/arm64/name: pyproject.toml tools/platforms/arm64-python | $(VENV)/.test
 	@tools/platforms/arm64-python $(PLATFORMS)/arm64 $(BIN)/python
@@ -94,6 +99,16 @@ sanitize: $(VENV)/.test
 
 bench: $(VENV)/.test
 	@$(BIN)/python -m benchmarks
+
+# An environment of its own: what checks a release is no dependency of the package.
+dist: $(VENV)/.core
+	@rm -rf dist
+	@test -x build/dist-tools/bin/python || $(PYTHON) -m venv build/dist-tools
+	@build/dist-tools/bin/python -m pip -q --disable-pip-version-check install build twine check-wheel-contents pyroma
+	@build/dist-tools/bin/python -m build --outdir dist .
+	@build/dist-tools/bin/twine check --strict dist/*
+	@build/dist-tools/bin/check-wheel-contents dist/*.whl
+	@build/dist-tools/bin/pyroma --min 8 dist/*.tar.gz # two points are for an address to write to; there is none yet
 
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist docs/api docs/gallery .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

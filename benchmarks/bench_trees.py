@@ -85,7 +85,7 @@ def prediction() -> list[Line]:
         train, points = slice(0, len(X) - 20_000), X[-20_000:]
         model = ss.StableClassifier(n_estimators=500, random_state=0).fit(X[train], y[train])
         forest = RandomForestClassifier(500, max_samples=0.5, random_state=0, n_jobs=1).fit(X[train], y[train])
-        few = points[:1000]
+        few = points[:4000]
         best = interleaved_best(
             {
                 "ours": lambda m=model, p=points: m.predict_proba(p),

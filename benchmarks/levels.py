@@ -2,6 +2,8 @@
 
 import importlib
 import os
+import tempfile
+from pathlib import Path
 
 from steadyset import _native
 
@@ -40,6 +42,8 @@ def environment(level: str) -> dict[str, str]:
     held = {"STEADYSET_ISA": level}
     if level == "avx2":
         held |= RIVALS_AT_AVX2
+        # torch's compiler keeps what it compiled for another level, and would run it with wrong results.
+        held["TORCHINDUCTOR_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"torchinductor-{os.getuid()}-{level}")
         held["NPY_DISABLE_CPU_FEATURES"] = " ".join(filter(_beyond_avx2, numpy_features()))
     return {**os.environ, **held}
 

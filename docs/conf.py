@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+import steadyset
 from steadyset import explorer
 
 ROOT = Path(__file__).parents[1]
@@ -12,7 +13,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 project = "steadyset"
 author = "The steadyset developers"
 copyright = author
-version = release = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), flags=re.M)[1]
+version = release = steadyset.__version__
 
 extensions = [
     "myst_parser",
@@ -65,6 +66,16 @@ html_static_path = ["_static", str(explorer.write(ROOT / "build" / "explorer.htm
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = False
+html_sidebars = {  # furo's own, and the versions of a hosted site
+    "**": [
+        "sidebar/brand.html",
+        "versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
     "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},

@@ -9,6 +9,8 @@ from helpers import elsewhere
 hypothesis.settings.register_profile(
     "steadyset", deadline=None, max_examples=200, derandomize=bool(os.environ.get("CI"))
 )
+# Old dependencies break calls, not mathematics: a few examples show it.
+hypothesis.settings.register_profile("oldest", hypothesis.settings.get_profile("steadyset"), max_examples=20)
 hypothesis.settings.load_profile("steadyset")
 
 

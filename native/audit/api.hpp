@@ -81,6 +81,21 @@ struct SurveyTask {
   uint8_t* settled;
 };
 
+// The largest sums in fixed point that are below a unit's bound for certain, and perhaps.
+struct Brink {
+  int32_t surely, perhaps;
+};
+
+// Columns of which it is asked how many units have a mean below a bound: a number of them that is certain, and one that
+// includes those which exact arithmetic would have to decide.
+struct CountTask {
+  BagValues values;
+  TakenBags taken;
+  double scale;                   // of the fixed point
+  const Brink *exact, *rounded;   // (units), for columns that are multiples of 1 / scale, and for all others
+  int64_t *least, *most;          // (columns)
+};
+
 // Models of which each point has a few: those of point i are at places starts[i] to starts[i + 1] of `models` and `sets`,
 // (.., classes).
 struct NearPairs {
@@ -114,6 +129,10 @@ struct AuditUnit {
   void (*compare)(const Comparison& c, float* shift, uint8_t* conflict, int64_t stride, double* jaccard);
   // The models of points [first, last) beside the points' own means and sets.
   void (*compare_near)(const NearPairs& t, int64_t first, int64_t last, Poll poll);
+  // The scale of the fixed point for that many bags.
+  double (*scale)(int64_t n_bags);
+  // The counts of columns [first, last).
+  bool (*count_below)(const CountTask& task, int64_t first, int64_t last, Poll poll);
 };
 
 STEADYSET_HOT_UNIT(AuditUnit, audit_unit)

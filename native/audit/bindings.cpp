@@ -1,12 +1,18 @@
 // The audit for Python: check shapes once, release the GIL, split the points over threads.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
+#include <deque>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "audit/calls.hpp"
+#include "audit/counting.hpp"
 #include "audit/pairs.hpp"
+#include "selection/asked.hpp"
 
 namespace nb = nanobind;
 using namespace steadyset;
@@ -15,10 +21,34 @@ namespace {
 
 constexpr int64_t kTileColumns = 64;
 
+using AskedRule = std::tuple<int, double, double, int64_t, nb::object>;
+
+// The rules of a union, and the views of the thresholds that they point into.
+struct AskedRules {
+  std::deque<View> thresholds;
+  std::vector<Rule> rules;
+
+  AskedRules(const std::vector<AskedRule>& asked, int64_t classes, double sum_slack) {
+    for (const auto& [rule, a, b, k, bounds] : asked) {
+      require(rule >= 0 && rule <= static_cast<int>(RuleId::aps), "rule is unknown");
+      RuleId id = static_cast<RuleId>(rule);
+      bool has_k = id == RuleId::top_k || id == RuleId::inflated_top_k;
+      require(!has_k || (k >= 1 && k <= classes), "k must lie between 1 and the classes");
+      if (is_conformal(id)) {
+        thresholds.emplace_back(bounds, PyBUF_C_CONTIGUOUS);
+        rules.push_back(conformal_rule(rule, thresholds.back(), classes, sum_slack));
+      } else {
+        rules.push_back({id, a, b, k, sum_slack});
+      }
+    }
+  }
+};
+
 // values: (bags, points, classes) float32 or float64; mean, entries: (points, classes) float64; set: the same, uint8;
-// shift: (points, units) float32; last: the same, float64; conflict: the same, uint8; error, jaccard: points float64. rule < 0: shifts only.
-void audit_points(nb::handle values, nb::handle patterns, nb::handle counts, nb::handle mean, nb::handle set, int rule,
-                  double a, double b, int64_t k, double sum_slack, nb::handle entries,
+// shift: (points, units) float32; last: the same, float64; conflict: the same, uint8; error, jaccard: points float64.
+// rules: those whose union selects, tuples (rule, a, b, k, thresholds or None); none: shifts only.
+void audit_points(nb::handle values, nb::handle patterns, nb::handle counts, nb::handle mean, nb::handle set,
+                  const std::vector<AskedRule>& rules, double sum_slack, nb::handle entries,
                   nb::handle shift, nb::handle error, nb::handle conflict, nb::handle last, nb::handle jaccard,
                   int threads) {
   View in = View::anywhere(values, PyBUF_C_CONTIGUOUS);
@@ -34,9 +64,7 @@ void audit_points(nb::handle values, nb::handle patterns, nb::handle counts, nb:
               alike.count() == points && off->itemsize == 8 && off.count() == points,
           "the outputs must have the shape (points, units)");
   require(classes >= 1, "there must be a class");
-  require(rule <= static_cast<int>(RuleId::inflated_top_k), "rule is unknown");
-  bool has_k = static_cast<RuleId>(rule) == RuleId::top_k || static_cast<RuleId>(rule) == RuleId::inflated_top_k;
-  require(!has_k || (k >= 1 && k <= classes), "k must lie between 1 and the classes");
+  AskedRules asked(rules, classes, sum_slack);
   std::optional<View> paths, lasts;
   if (!entries.is_none()) {
     paths.emplace(entries, PyBUF_C_CONTIGUOUS);
@@ -49,16 +77,16 @@ void audit_points(nb::handle values, nb::handle patterns, nb::handle counts, nb:
                taken,
                classes,
                own.as<const double>(),
-               rule < 0 ? nullptr : sets.as<const uint8_t>(),
+               asked.rules.empty() ? nullptr : sets.as<const uint8_t>(),
                paths ? paths->as<const double>() : nullptr,
-               {static_cast<RuleId>(std::max(rule, 0)), a, b, k, sum_slack},
+               asked.rules,
                moved.as<float>(),
                off.as<double>(),
                apart.as<uint8_t>(),
                lasts ? lasts->as<double>() : nullptr,
                alike.as<double>()};
   bool screened = is_screened(task);
-  require((rule >= 0 && keeps_to_margin(task.rule.id)) || !paths, "entries are for the inflated argmax and the argmax");
+  require((task.rules.size() == 1 && keeps_to_margin(task.rules[0].id)) || !paths, "entries are for the inflated argmax and the argmax");
   std::vector<uint8_t> unsure(screened ? static_cast<size_t>(pairs) : 0);
   over(points, threads, points_at_once(task), [&](int64_t first, int64_t end, Poll poll) {
     return compare_pairs(task, first, end, unsure.data(), poll);
@@ -90,6 +118,28 @@ void leave_out_means(nb::handle values, nb::handle patterns, nb::handle counts, 
     }
     return Problem::none;
   });
+}
+
+// values: (bags, columns, 1); bounds: units float64; least, most: columns int64.
+void count_below(nb::handle values, nb::handle patterns, nb::handle counts, nb::handle bounds, nb::handle least,
+                 nb::handle most, int threads) {
+  View in = View::anywhere(values, PyBUF_C_CONTIGUOUS);
+  View bits(patterns, PyBUF_C_CONTIGUOUS), how_many(counts, PyBUF_C_CONTIGUOUS), below(bounds, PyBUF_C_CONTIGUOUS),
+      fewest(least, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE), all(most, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  BagValues bag_values = values_of(in);
+  TakenBags taken = taken_of(bits, how_many, bag_values.n_bags);
+  int64_t columns = bag_values.stride;
+  require(below->itemsize == 8 && below.count() == taken.n_units, "bounds must hold a float64 for each unit");
+  require(fewest->itemsize == 8 && fewest.count() == columns && all->itemsize == 8 && all.count() == columns,
+          "least and most must hold an int64 for each column");
+  require(taken.n_units < int64_t{1} << 31, "units must number less than 2^31");
+  const AuditUnit& chosen = audit_unit();
+  double scale = chosen.scale(bag_values.n_bags);
+  auto between = [&](bool exact) { return brinks(taken, below.as<const double>(), bag_values.n_bags, scale, exact); };
+  std::vector<Brink> exact = between(true), rounded = between(false);
+  CountTask task = {bag_values, taken, scale, exact.data(), rounded.data(), fewest.as<int64_t>(), all.as<int64_t>()};
+  over(columns, threads, kTileColumns,
+       [&](int64_t first, int64_t last, Poll poll) { return done(chosen.count_below(task, first, last, poll)); });
 }
 
 // starts: points + 1 int64; mean: (points, classes) float64 and set uint8; models: (n, classes) float64 and sets uint8;
@@ -141,12 +191,15 @@ void survey_points(nb::handle values, nb::handle mean, int64_t least, double bou
 
 void bind_audit(nb::module_& m) {
   m.def("audit_points", &audit_points, nb::arg("values"), nb::arg("patterns"), nb::arg("counts"), nb::arg("mean"),
-        nb::arg("set"), nb::arg("rule"), nb::arg("a"), nb::arg("b"), nb::arg("k"), nb::arg("sum_slack"),
+        nb::arg("set"), nb::arg("rules"), nb::arg("sum_slack"),
         nb::arg("entries").none(), nb::arg("shift"), nb::arg("error"), nb::arg("conflict"),
         nb::arg("last").none(),
         nb::arg("jaccard"), nb::arg("threads"), "Compare every point's mean and set with those of every unit left out.");
   m.def("leave_out_means", &leave_out_means, nb::arg("values"), nb::arg("patterns"), nb::arg("counts"), nb::arg("start"),
         nb::arg("stop"), nb::arg("out"), nb::arg("threads"), "Fill `out` with the means of units start to stop - 1.");
+  m.def("count_below", &count_below, nb::arg("values"), nb::arg("patterns"), nb::arg("counts"), nb::arg("bounds"),
+        nb::arg("least"), nb::arg("most"), nb::arg("threads"),
+        "Fill `least` and `most` with bounds on how many units have a mean below their own bound, for each column.");
   m.def("near_points", &near_points, nb::arg("starts"), nb::arg("mean"), nb::arg("set"), nb::arg("models"),
         nb::arg("sets"), nb::arg("n_common"), nb::arg("shift"), nb::arg("conflict"), nb::arg("apart"), nb::arg("jaccard"), nb::arg("threads"),
         "Compare every point's mean and set with those of the point's own models.");

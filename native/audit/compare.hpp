@@ -28,7 +28,7 @@ void compare(const Comparison& c, float* shift, uint8_t* conflict, int64_t strid
         either += set[l] | c.sets[at + l];
       }
       conflict[k * stride + i] = both < c.n_common;
-      jaccard[k] += static_cast<double>(both) / static_cast<double>(either);
+      jaccard[k] += either == 0 ? 1 : static_cast<double>(both) / static_cast<double>(either);  // two empty sets are alike
     }
   }
 }

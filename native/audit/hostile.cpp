@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -80,16 +81,12 @@ class Corners {
     behind_.clear();
     gains_.resize(static_cast<size_t>(n * (bags_ + 1)));
     steps_.resize(static_cast<size_t>(bags_));
+    alone_.assign(votes + label * bags_, votes + (label + 1) * bags_);
+    order_.sort(alone_);
     Gain* gain = gains_.data();
     for (int64_t l = 0; l < n; ++l) {
       if (set[l]) continue;
-      double behind = 0;
-      for (int64_t b = 0; b < bags_; ++b) {
-        steps_[static_cast<size_t>(b)] = votes[label * bags_ + b] - votes[l * bags_ + b];
-        behind -= steps_[static_cast<size_t>(b)];
-      }
-      order_.sort(steps_);
-      behind_.push_back(behind);
+      behind_.push_back(sorted_steps(votes + label * bags_, votes + l * bags_));
       double any = 0, all = 0;
       *gain++ = {0, 0};
       for (double step : steps_) {
@@ -127,8 +124,49 @@ class Corners {
   int64_t bags_;
   double margin_;
   std::vector<double> behind_, steps_, others_;
+  std::vector<double> alone_, gone_, come_;  // the label's own votes in order, and what another label takes and puts there
+  std::vector<double> merged_;
   std::vector<Gain> gains_;
   Descending order_;
+
+  // Puts the steps from `theirs` to `own` into descending order, and returns how far the label is behind (with a minus).
+  // Most bags give most labels nothing: there the step is the label's own vote, and those are in order already.
+  double sorted_steps(const double* own, const double* theirs) {
+    double behind = 0;
+    gone_.clear();
+    come_.clear();
+    for (int64_t b = 0; b < bags_; ++b) {
+      double step = own[b] - theirs[b];
+      steps_[static_cast<size_t>(b)] = step;
+      behind -= step;
+      if (theirs[b] != 0) {
+        gone_.push_back(own[b]);
+        come_.push_back(step);
+      }
+    }
+    if (4 * gone_.size() > steps_.size() || !merged()) order_.sort(steps_);
+    return behind;
+  }
+  // Whether the votes in order without those that are gone, merged with those that come, are the steps; they are but for
+  // values that are not equal to themselves.
+  bool merged() {
+    order_.sort(gone_);
+    order_.sort(come_);
+    merged_.clear();
+    size_t g = 0, c = 0;
+    for (double vote : alone_) {
+      if (g < gone_.size() && gone_[g] == vote) {
+        ++g;
+        continue;
+      }
+      while (c < come_.size() && come_[c] > vote) merged_.push_back(come_[c++]);
+      merged_.push_back(vote);
+    }
+    merged_.insert(merged_.end(), come_.begin() + static_cast<std::ptrdiff_t>(c), come_.end());
+    if (merged_.size() != steps_.size()) return false;
+    steps_.swap(merged_);
+    return true;
+  }
 
   bool solve(size_t place, size_t stride, Problem& problem, Poll poll) {
     size_t outside = behind_.size();

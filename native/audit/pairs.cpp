@@ -13,8 +13,26 @@ constexpr int64_t kTileColumns = 64;
 constexpr int64_t kScreenColumns = 80;
 constexpr int64_t kTogether = 1024;  // units whose means are held at a time
 
-// How many labels two sets of a rule must have in common not to conflict.
-int64_t common_labels(const Rule& rule) { return rule.id == RuleId::inflated_top_k ? rule.k : 1; }
+// How many labels two sets must have in common not to conflict: the most that a rule asks for.
+int64_t common_labels(const std::vector<Rule>& rules) {
+  int64_t most = 1;
+  for (const Rule& rule : rules)
+    if (rule.id == RuleId::inflated_top_k) most = std::max(most, rule.k);
+  return most;
+}
+
+// The union of the sets of all rules; `more` is room for those of the rules behind the first.
+Problem select_union(const std::vector<Rule>& rules, const Rows& rows, uint8_t* sets, std::vector<uint8_t>& more, Poll poll) {
+  size_t entries = static_cast<size_t>(rows.n_rows * rows.n_classes);
+  for (size_t i = 0; i < rules.size(); ++i) {
+    if (i == 1) more.resize(entries);
+    uint8_t* out = i == 0 ? sets : more.data();
+    Outcome outcome = selection_unit().select(rows, rules[i], out, 0, rows.n_rows, poll);
+    if (outcome.problem != Problem::none) return outcome.problem;
+    for (size_t at = 0; i > 0 && at < entries; ++at) sets[at] |= out[at];
+  }
+  return Problem::none;
+}
 
 // The largest epsilon at which two sets of the inflated argmax are disjoint, min_j max(eps_j(v), eps_j(w)).
 double last_conflict(const double* v, const double* w, int64_t n) {
@@ -35,11 +53,11 @@ class Solver {
     if (!audit_unit().means(t.values, point * n, (point + 1) * n, t.taken, units.data(), found, means.data(), poll))
       return Problem::no_memory;
     Rows rows = packed_rows(means.data(), found, n);
-    Outcome outcome = selection_unit().select(rows, t.rule, sets.data(), 0, found, poll);
-    if (outcome.problem != Problem::none) return outcome.problem;
+    Problem problem = select_union(t.rules, rows, sets.data(), more, poll);
+    if (problem != Problem::none) return problem;
     if (t.entries != nullptr) {
       paths.resize(means.size());
-      outcome = selection_unit().entry_epsilons(rows, paths.data(), 0, found, poll);
+      Outcome outcome = selection_unit().entry_epsilons(rows, paths.data(), 0, found, poll);
       if (outcome.problem != Problem::none) return outcome.problem;
     }
     for (int64_t i = 0; i < found; ++i) write(point, units[static_cast<size_t>(i)], i);
@@ -50,7 +68,7 @@ class Solver {
   const PairTask& t;
   Poll poll;
   std::vector<double> means, paths;
-  std::vector<uint8_t> sets;
+  std::vector<uint8_t> sets, more;
 
   void write(int64_t point, int64_t unit, int64_t i) {
     int64_t n = t.n_classes, place = point * t.taken.n_units + unit, both = 0, either = 0;
@@ -59,14 +77,15 @@ class Solver {
       both += set[l] & without[l];
       either += set[l] | without[l];
     }
-    bool apart = both < common_labels(t.rule);
+    bool apart = both < common_labels(t.rules);
     t.conflict[place] = apart;
     t.jaccard[point] += static_cast<double>(both) / static_cast<double>(either);
     if (t.entries == nullptr) return;
     double e = last_conflict(t.entries + point * n, paths.data() + i * n, n);
     // The rule itself, which is rounded outward, decides at its own epsilon.
-    if (apart) e = std::max(e, t.rule.a);
-    else if (e >= t.rule.a) e = std::nextafter(t.rule.a, -1.0);
+    double own = t.rules[0].a;
+    if (apart) e = std::max(e, own);
+    else if (e >= own) e = std::nextafter(own, -1.0);
     t.last[place] = e > 0 || apart ? e : -1;
   }
 };
@@ -76,9 +95,10 @@ Problem screen_range(const PairTask& t, int64_t first, int64_t last, uint8_t* un
   int64_t n = t.n_classes, units = t.taken.n_units, together = std::clamp<int64_t>(kScreenColumns / n, 1, 16);
   std::vector<uint8_t> leads(t.entries == nullptr ? 0 : static_cast<size_t>(last * n));  // in step with the points
   for (size_t i = static_cast<size_t>(first * n); i < leads.size(); ++i) leads[i] = t.entries[i] == 0;
-  ScreenTask task = {t.values, t.taken, n, t.rule.a * std::sqrt(0.5), common_labels(t.rule), t.mean, t.set, leads.empty() ? nullptr : leads.data(),
+  const Rule& rule = t.rules[0];
+  ScreenTask task = {t.values, t.taken, n, rule.a * std::sqrt(0.5), common_labels(t.rules), t.mean, t.set, leads.empty() ? nullptr : leads.data(),
                      t.shift, t.error, t.conflict, unsure, t.jaccard};
-  if (t.rule.id == RuleId::argmax) task.margin = 0;
+  if (rule.id == RuleId::argmax) task.margin = 0;
   Solver solver(t, poll);
   std::vector<int64_t> open;
   for (int64_t point = first; point < last; point += together) {
@@ -106,7 +126,7 @@ Problem audit_range(const PairTask& t, int64_t first, int64_t last, Poll poll) {
   const AuditUnit& chosen = audit_unit();
   int64_t n = t.n_classes, together = std::max<int64_t>(1, kTileColumns / n);
   std::vector<double> means(static_cast<size_t>(kTogether * together * n));
-  std::vector<uint8_t> sets(t.set != nullptr ? means.size() : 0);
+  std::vector<uint8_t> sets(t.set != nullptr ? means.size() : 0), more;
   std::vector<int64_t> numbers(kTogether);
   for (int64_t point = first; point < last; point += together) {
     int64_t points = std::min(together, last - point);
@@ -118,11 +138,11 @@ Problem audit_range(const PairTask& t, int64_t first, int64_t last, Poll poll) {
         return Problem::no_memory;
       if (poll.ask(poll.whom)) return Problem::none;
       if (t.set != nullptr) {
-        Outcome outcome = selection_unit().select(packed_rows(means.data(), pairs, n), t.rule, sets.data(), 0, pairs, poll);
-        if (outcome.problem != Problem::none) return outcome.problem;
+        Problem problem = select_union(t.rules, packed_rows(means.data(), pairs, n), sets.data(), more, poll);
+        if (problem != Problem::none) return problem;
       }
       Comparison c = {t.mean + point * n, t.set == nullptr ? nullptr : t.set + point * n, means.data(), sets.data(),
-                      units, points, n, common_labels(t.rule)};
+                      units, points, n, common_labels(t.rules)};
       int64_t place = point * t.taken.n_units + from;
       chosen.compare(c, t.shift + place, t.set == nullptr ? nullptr : t.conflict + place, t.taken.n_units,
                      t.jaccard + point);
@@ -134,8 +154,9 @@ Problem audit_range(const PairTask& t, int64_t first, int64_t last, Poll poll) {
 }  // namespace
 
 bool is_screened(const PairTask& t) {
-  return t.set != nullptr &&
-         (keeps_to_margin(t.rule.id) || (t.rule.id == RuleId::inflated_top_k && t.rule.k <= kScreenedLabels));
+  if (t.set == nullptr || t.rules.size() != 1) return false;
+  const Rule& rule = t.rules[0];
+  return keeps_to_margin(rule.id) || (rule.id == RuleId::inflated_top_k && rule.k <= kScreenedLabels);
 }
 
 int64_t points_at_once(const PairTask& t) {

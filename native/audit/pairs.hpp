@@ -1,6 +1,7 @@
 // Every pair of a point and a unit that is left out: how far the mean moves, and whether the sets still share a label.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "audit/api.hpp"
 #include "selection/api.hpp"
@@ -15,7 +16,7 @@ struct PairTask {
   const double* mean;
   const uint8_t* set;     // null: shifts only
   const double* entries;  // of the means; null: no last conflicts
-  Rule rule;
+  std::vector<Rule> rules;  // whose union selects; none: shifts only
   float* shift;
   double* error;          // of a point's shifts
   uint8_t* conflict;

@@ -3,6 +3,7 @@
 #include "audit/api.hpp"
 #include "audit/clear.hpp"
 #include "audit/compare.hpp"
+#include "audit/count_below.hpp"
 #include "audit/means.hpp"
 #include "audit/near.hpp"
 #include "audit/screen.hpp"
@@ -12,7 +13,7 @@ namespace steadyset {
 namespace STEADYSET_LEVEL {
 namespace {
 
-constexpr AuditUnit kUnit = {&means, &screen, &clear, &survey, &compare, &compare_near};
+constexpr AuditUnit kUnit = {&means, &screen, &clear, &survey, &compare, &compare_near, &scale_of, &count_below};
 
 }  // namespace
 }  // namespace STEADYSET_LEVEL

@@ -62,11 +62,13 @@ int64_t neighbor_weights(const NeighborBags& bags, int64_t room, const NeighborW
   std::vector<Real> state(static_cast<size_t>(bags.k), 0), next(state);
   state[0] = 1;
   for (int64_t j = 0; j < bags.n; ++j) {
-    if (j == room || pace.stop(16 * bags.k)) return -1;
+    if (j == room) return -1;
     const int64_t left = bags.n - j;
     Real mean = 0, square = 0, pairs = 0;
     std::fill(next.begin(), next.end(), Real{0});
     for (int64_t t = 0; t < bags.k; ++t) {
+      // With replacement a row may have as many votes as are left: with many draws and few rows it does.
+      if (pace.stop(bags.bootstrap ? 16 + bags.k - t : 16)) return -1;
       const Real seen = state[static_cast<size_t>(t)];
       if (seen == 0) continue;
       Votes votes = bags.bootstrap ? bootstrap_step(bags, left, t, seen, next) : subbag_step(bags, left, t, seen, next);

@@ -8,7 +8,7 @@
 namespace steadyset {
 
 enum class Kind : int { f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64 };
-enum class RuleId : int { argmax, inflated_argmax, fixed_margin, top_k, mass_threshold, ndc, svbop, inflated_top_k };
+enum class RuleId : int { argmax, inflated_argmax, fixed_margin, top_k, mass_threshold, ndc, svbop, inflated_top_k, lac, aps };
 enum class Problem : int { none, not_finite, negative, off_simplex, no_memory };
 
 // A two-dimensional array of scores; strides are in bytes.
@@ -24,6 +24,8 @@ struct Rule {
   double b;            // beta of the utility
   int64_t k;           // labels of top-k and of the inflated top-k
   double sum_slack;    // how far a row of probabilities may sum from 1
+  const double* thresholds = nullptr;  // of the conformal rules: one for all labels, or one for each
+  int64_t n_thresholds = 0;
 };
 
 // The first row that cannot be answered, and why.
@@ -47,6 +49,8 @@ STEADYSET_HOT_UNIT(SelectionUnit, selection_unit)
 inline Rows packed_rows(const double* data, int64_t n_rows, int64_t n_classes) {
   return {reinterpret_cast<const char*>(data), n_rows, n_classes, n_classes * 8, 8, Kind::f64};
 }
+
+inline bool is_conformal(RuleId id) { return id == RuleId::lac || id == RuleId::aps; }
 
 // Whether the rule takes all labels within some margin of the largest score.
 inline bool keeps_to_margin(RuleId id) {

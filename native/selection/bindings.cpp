@@ -10,6 +10,7 @@
 
 #include "parallel.hpp"
 #include "selection/api.hpp"
+#include "selection/asked.hpp"
 #include "view.hpp"
 
 namespace nb = nanobind;
@@ -67,6 +68,19 @@ Failure select_labels(nb::handle scores, int kind, int rule, double a, double b,
   });
 }
 
+Failure select_conformal(nb::handle scores, int kind, int rule, nb::handle thresholds, double sum_slack, nb::handle out,
+                         int threads) {
+  View in(scores, PyBUF_STRIDED_RO), bounds(thresholds, PyBUF_C_CONTIGUOUS), to(out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  Rows rows = rows_of(*in, kind);
+  require_output(*to, rows, 1);
+  Rule asked = conformal_rule(rule, bounds, rows.n_classes, sum_slack);
+  const SelectionUnit& chosen = selection_unit();
+  auto* mask = to.as<uint8_t>();
+  return over_rows(rows.n_rows, threads, [&](int64_t first, int64_t last, Poll poll) {
+    return chosen.select(rows, asked, mask, first, last, poll);
+  });
+}
+
 Failure entries(nb::handle scores, int kind, int64_t k, nb::handle out, int threads) {
   View in(scores, PyBUF_STRIDED_RO), to(out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
   Rows rows = rows_of(*in, kind);
@@ -86,6 +100,9 @@ void bind_selection(nb::module_& m) {
   m.def("select", &select_labels, nb::arg("scores"), nb::arg("kind"), nb::arg("rule"), nb::arg("a"), nb::arg("b"),
         nb::arg("k"), nb::arg("sum_slack"), nb::arg("out"), nb::arg("threads"),
         "Fill `out` with the rule's mask; None, or (problem, row) for the first row that cannot be answered.");
+  m.def("select_conformal", &select_conformal, nb::arg("scores"), nb::arg("kind"), nb::arg("rule"), nb::arg("thresholds"),
+        nb::arg("sum_slack"), nb::arg("out"), nb::arg("threads"),
+        "Fill `out` with the labels whose score is at most the threshold; None, or (problem, row) as `select`.");
   m.def("entry_epsilons", &entries, nb::arg("scores"), nb::arg("kind"), nb::arg("k"), nb::arg("out"),
         nb::arg("threads"), "Fill `out` with each label's entry epsilon into the inflated top k; None, or (problem, row).");
 }

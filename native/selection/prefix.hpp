@@ -1,6 +1,7 @@
 // Rules that take a prefix of the labels in descending order: top-k, mass threshold, NDC and SVBOP.
 #pragma once
 #include "poll.hpp"
+#include "selection/api.hpp"
 #include "selection/scratch.hpp"
 
 namespace steadyset {
@@ -37,6 +38,33 @@ struct Sum {
   }
   double value() const { return total + rest; }
 };
+
+// What is known of a row once it has been read.
+struct Widened {
+  bool finite, negative;
+  double sum;
+
+  Problem off_simplex(double slack) const {
+    if (!finite) return Problem::not_finite;
+    if (negative) return Problem::negative;
+    return __builtin_fabs(sum - 1) <= slack ? Problem::none : Problem::off_simplex;
+  }
+};
+
+// Reads a row as doubles; unfinished where the pace stops.
+template <class T> Widened widen(const T* row, int64_t n, double* v, Pace& pace) {
+  Sum sum;
+  Widened read = {true, false, 0};
+  for (int64_t j = 0; j < n; ++j) {
+    if (j % 4096 == 4095 && pace.stop(4096)) return read;
+    v[j] = static_cast<double>(row[j]);
+    read.finite &= v[j] - v[j] == 0;
+    read.negative |= v[j] < 0;
+    sum.add(v[j]);
+  }
+  read.sum = sum.value();
+  return read;
+}
 
 // A probability in whole multiples of 2^-100. Only what is below 2^-47 has further bits: they are dropped, or counted up.
 __extension__ typedef __int128 Parts;

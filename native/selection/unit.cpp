@@ -3,6 +3,7 @@
 
 #include "selection/api.hpp"
 #include "selection/boundary.hpp"
+#include "selection/conformal.hpp"
 #include "selection/inflated.hpp"
 #include "selection/inflated_top_k.hpp"
 #include "selection/path.hpp"
@@ -43,7 +44,10 @@ template <class T> struct MarginRules {
     write_mask(row, n, threshold, out);
     return true;
   }
-  Problem row(const T* row, int64_t n, uint8_t* out) { return n > kStretch ? long_row(row, n, out) : short_row(row, n, out); }
+  // A call for a long row costs nothing, and keeps its last decisions, one number at a time, out of the loop over rows.
+  __attribute__((noinline)) Problem row(const T* row, int64_t n, uint8_t* out) {
+    return n > kStretch ? long_row(row, n, out) : short_row(row, n, out);
+  }
 
   Problem short_row(const T* row, int64_t n, uint8_t* out) {
     Extent<T> seen = extent(row, n);
@@ -106,16 +110,9 @@ template <class T> struct PrefixRules {
   Problem row(const T* row, int64_t n, uint8_t* out) {
     if (!scratch.reserve(n)) return Problem::no_memory;
     double* v = scratch.values;
-    Sum sum;
-    bool finite = true, negative = false;
-    for (int64_t j = 0; j < n; ++j) {
-      if (j % 4096 == 4095 && pace.stop(4096)) return Problem::none;
-      v[j] = static_cast<double>(row[j]);
-      finite &= v[j] - v[j] == 0;
-      negative |= v[j] < 0;
-      sum.add(v[j]);
-    }
-    if (!finite) return Problem::not_finite;
+    Widened read = widen(row, n, v, pace);
+    if (pace.stopped) return Problem::none;
+    if (!read.finite) return Problem::not_finite;
     Descending w{v, n, pace};
     if (rule.id == RuleId::top_k) {
       select_largest(v, n, rule.k, pace);
@@ -124,9 +121,9 @@ template <class T> struct PrefixRules {
       mark_prefix(row, n, kth, rule.k, true, out);
       return Problem::none;
     }
-    if (negative) return Problem::negative;
-    if (!(__builtin_fabs(sum.value() - 1) <= rule.sum_slack)) return Problem::off_simplex;
-    int64_t k = rule.id == RuleId::mass_threshold ? mass_prefix(w, rule.a, sum.value())
+    Problem problem = read.off_simplex(rule.sum_slack);
+    if (problem != Problem::none) return problem;
+    int64_t k = rule.id == RuleId::mass_threshold ? mass_prefix(w, rule.a, read.sum)
                 : rule.id == RuleId::ndc          ? ndc_prefix(w, rule.a)
                                                   : svbop_prefix(w, rule.a, rule.b);
     mark_prefix(row, n, w[k - 1], k, rule.id == RuleId::svbop, out);
@@ -179,6 +176,11 @@ Outcome select_as(const Rows& rows, const Rule& rule, uint8_t* out, int64_t firs
   }
   if (rule.id == RuleId::inflated_top_k) {
     InflatedTopK<T> rules(rule, poll);
+    if (!rules.reserve(rows.n_classes)) return {first, Problem::no_memory};
+    return each_row(reader, rules, out, first, last);
+  }
+  if (is_conformal(rule.id)) {
+    ConformalRules<T> rules{rule, {poll}, {}, {}};
     if (!rules.reserve(rows.n_classes)) return {first, Problem::no_memory};
     return each_row(reader, rules, out, first, last);
   }

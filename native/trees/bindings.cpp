@@ -87,7 +87,8 @@ int64_t keys_of(nb::handle values, nb::handle out, int threads) {
   require(wide || to->itemsize == 4, "keys must be uint32 or uint64");
   require(wide || type == kFromFloat32 || type == kFromInt32 || from->itemsize <= 2, "these values need keys of 64 bits");
   const int64_t features = from->shape[1], item = to->itemsize;
-  require(to->strides[0] % item == 0 && to->strides[1] % item == 0, "keys must be aligned");
+  const bool aligned = reinterpret_cast<uintptr_t>(to->buf) % static_cast<uintptr_t>(item) == 0;
+  require(aligned && to->strides[0] % item == 0 && to->strides[1] % item == 0, "keys must be aligned");
   std::atomic<int64_t> found{-1};
   const TreesUnit& chosen = trees_unit();
   split(from->shape[0], threads, 64, [&](int64_t first, int64_t last, Poll poll) {

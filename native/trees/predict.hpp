@@ -108,6 +108,25 @@ template <class Key> class CodedRows {
   int sure_ = 0;  // steps that hardly any flight is done before: a balanced tree has as many levels
 };
 
+// Brings the coded steps of the next tree near while rows go through this one, some lines of the cache per flight.
+class Prefetch {
+ public:
+  Prefetch(const Forest& forest, int64_t tree, int64_t flights) {
+    if (forest.coded == nullptr || tree >= forest.n_trees) return;
+    at_ = reinterpret_cast<const char*>(forest.coded + forest.root[tree]);
+    end_ = reinterpret_cast<const char*>(forest.coded + forest.root[tree + 1]);
+    lines_ = ((end_ - at_) / kLine + flights) / flights;
+  }
+  void some() {
+    for (int64_t i = 0; i < lines_ && at_ < end_; ++i, at_ += kLine) __builtin_prefetch(at_, 0, 2);
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+  const char *at_ = nullptr, *end_ = nullptr;
+  int64_t lines_ = 0;
+};
+
 // Calls take(row, tree, node) for every row of [first, last) and every tree: all trees for some rows, then the next
 // ones, which stay in the second-level cache with a tree and with `row_bytes` each of the caller. done(first, last)
 // follows each block of trees. False when memory runs out.
@@ -123,7 +142,9 @@ inline bool pass_rows(const Forest& forest, Rows rows, int64_t first, int64_t la
     for (int64_t tree = 0; tree < forest.n_trees; ++tree) {
       const uint32_t root = static_cast<uint32_t>(forest.root[tree]);
       rows.begin(forest.root[tree + 1] - forest.root[tree]);
+      Prefetch coming(forest, tree + 1, (end - start + kFlight - 1) / kFlight);
       for (int64_t i = start; i < end; i += kFlight) {
+        coming.some();
         uint32_t at[kFlight];
         const int count = static_cast<int>(end - i < kFlight ? end - i : kFlight);
         missing ? rows.template descend<true>(root, i - start, count, at) : rows.template descend<false>(root, i - start, count, at);

@@ -12,7 +12,7 @@ namespace {
 
 // How many of these rows, of this many bytes each, stay in the second-level cache beside a tree: whole flights.
 inline int64_t rows_at_once(int64_t row_bytes, int64_t rows) {
-  constexpr int64_t kBytes = 1 << 18, kLeast = 64, kMost = 2048;
+  constexpr int64_t kBytes = 1 << 19, kLeast = 64, kMost = 4096;
   const int64_t fit = kBytes / (row_bytes > 0 ? row_bytes : 1) / kFlight * kFlight;
   const int64_t most = fit < kLeast ? kLeast : fit > kMost ? kMost : fit;
   const int64_t all = (rows + kFlight - 1) / kFlight * kFlight;

@@ -1,9 +1,9 @@
 from . import lanes, metrics, plot, trees
 from ._base.label_sets import to_labels
 from .audit import Certificates, StabilityAudit, audit_bags, audit_groups, certify, tail_stability
-from .bags import BagPredictions, Bags, RowIds, content_ids, draw_bags
+from .bags import BagPredictions, Bags, RowIds, bag_seed, content_ids, draw_bags
 from .choices import StableChoice, StableFeatureSelector, StableSearch, stable_choice
-from .ensemble import TRUSTED_TYPES, Plan, StableClassifier, audit_refit, plan
+from .ensemble import TRUSTED_TYPES, Comparison, Plan, StableClassifier, TableChanges, audit_refit, compare, plan
 from .guarantees import Guarantee, reseed_stability, selection_stability, solve_stability
 from .neighbors import NeighborCertificates, StableNeighborsClassifier
 from .reporting import report
@@ -45,6 +45,7 @@ __all__ = [
     "BagPredictions",
     "Bags",
     "Certificates",
+    "Comparison",
     "ConformalRule",
     "FixedMargin",
     "Guarantee",
@@ -62,13 +63,16 @@ __all__ = [
     "StableFeatureSelector",
     "StableNeighborsClassifier",
     "StableSearch",
+    "TableChanges",
     "TopK",
     "Union",
     "argmax_set",
     "audit_bags",
     "audit_groups",
     "audit_refit",
+    "bag_seed",
     "certify",
+    "compare",
     "conformal_rule",
     "content_ids",
     "draw_bags",

@@ -16,6 +16,15 @@ def select(
     out: NDArray[Any],
     threads: int,
 ) -> tuple[int, int] | None: ...
+def select_conformal(
+    scores: NDArray[Any],
+    kind: int,
+    rule: int,
+    thresholds: NDArray[Any],
+    sum_slack: float,
+    out: NDArray[Any],
+    threads: int,
+) -> tuple[int, int] | None: ...
 def entry_epsilons(
     scores: NDArray[Any], kind: int, k: int, out: NDArray[Any], threads: int
 ) -> tuple[int, int] | None: ...
@@ -39,10 +48,7 @@ def audit_points(
     counts: NDArray[Any],
     mean: NDArray[Any],
     set: NDArray[Any],
-    rule: int,
-    a: float,
-    b: float,
-    k: int,
+    rules: list[tuple[int, float, float, int, NDArray[Any] | None]],
     sum_slack: float,
     entries: NDArray[Any] | None,
     shift: NDArray[Any],
@@ -50,6 +56,15 @@ def audit_points(
     conflict: NDArray[Any],
     last: NDArray[Any] | None,
     jaccard: NDArray[Any],
+    threads: int,
+) -> None: ...
+def count_below(
+    values: NDArray[Any],
+    patterns: NDArray[Any],
+    counts: NDArray[Any],
+    bounds: NDArray[Any],
+    least: NDArray[Any],
+    most: NDArray[Any],
     threads: int,
 ) -> None: ...
 def leave_out_means(

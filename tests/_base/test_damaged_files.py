@@ -38,6 +38,7 @@ def mutate():
 def test_damaged_files(tmp_path, mutate, form, full_trials):
     batches, size = (10, 300) if full_trials else (1, 40)
     told = [mutate("mutate", form, str(tmp_path / "saved"), size, seed) for seed in range(batches)]
+    print(form, {came: sum(each[came] for each in told) for came in told[0]})
     assert sum(each["refused"] + each["equal"] for each in told) == batches * size
     assert sum(each["refused"] for each in told) > 0.5 * batches * size
 
@@ -48,5 +49,6 @@ def test_crafted_files(tmp_path, mutate, form, full_trials):
     """Odd values under right digests: refused, or an object that works or says why not; models have their own test."""
     batches, size = (10, 300) if full_trials else (1, 60)
     told = [mutate("craft", form, str(tmp_path / "saved"), size, seed) for seed in range(batches)]
+    print(form, {came: sum(each[came] for each in told) for came in told[0]})
     assert sum(sum(each.values()) for each in told) == batches * size
     assert sum(each["refused"] for each in told) > 0.3 * batches * size

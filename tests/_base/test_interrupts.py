@@ -70,20 +70,33 @@ CASES = {
     "epsilon path of tiny gaps": ("x = -np.arange(400_000) * 1e-200; x[-1] = -1.0", "ss.entry_epsilons(x[None])"),
     "audit": (
         AUDIT.replace("POINTS", "200, 10, 2000, 400_000"),
-        "_native.audit_points(values, patterns, counts, mean, sets, 1, 0.1, 0.0, 1, 1e-6, None, *out, THREADS)",
+        "_native.audit_points(values, patterns, counts, mean, sets, [RULE], 1e-6, None, *out, THREADS)".replace(
+            "RULE", "(1, 0.1, 0.0, 1, None)"
+        ),
     ),
     "audit by the definition": (
         AUDIT.replace("POINTS", "200, 10, 2000, 200_000"),
-        "_native.audit_points(values, patterns, counts, mean, sets, 3, 0.0, 0.0, 1, 1e-6, None, *out, THREADS)",
+        "_native.audit_points(values, patterns, counts, mean, sets, [RULE], 1e-6, None, *out, THREADS)".replace(
+            "RULE", "(3, 0.0, 0.0, 1, None)"
+        ),
     ),
     "leave-one-out means": (
         AUDIT.replace("POINTS", "400, 50, 4000, 2_000") + "means = np.empty((2_000, 20_000))",
         "[_native.leave_out_means(values, patterns, counts, 0, 2_000, means, THREADS) for _ in range(9)]",
     ),
+    "counts below a bound": (
+        AUDIT.replace("POINTS", "400, 50, 4000, 60_000")
+        + "bounds = np.full(60_000, 0.5); below = np.empty((2, 20_000), np.int64)",
+        "[_native.count_below(values, patterns, counts, bounds, *below, THREADS) for _ in range(9)]",
+    ),
     "survey": (
         "values = np.random.default_rng(0).dirichlet(np.ones(20), (20_000, 40))\n"
         "values[..., 0] += 1\nmean = values.mean(axis=0); spread, calm = np.empty(40), np.empty(40, np.uint8)",
         "[_native.survey_points(values, mean, 10, 0.999, spread, calm, THREADS) for _ in range(50)]",
+    ),
+    "weights of many votes of few rows": (
+        "room = np.empty(200, np.int64), np.empty(200), np.empty(200)",
+        "_native.neighbor_weights(200, 2_000_000, 1_000_000, True, *room)",
     ),
     "predictions of networks": (
         "layers = [('linear', 512, 0, 0, 0, 0.0), ('relu', 0, 0, 0, 0, 0.0), ('linear', 3, 0, 0, 0, 0.0)]\n"

@@ -239,6 +239,25 @@ def test_arrays_of_others_stay(tmp_path):
     assert len(os.listdir(tmp_path / "saved")) == 4
 
 
+def test_a_folder_in_place_of_an_array_keeps_no_other_array(tmp_path):
+    """It is somebody's, and stays; the rest of a version that is no longer in force goes."""
+    made(0).save(tmp_path / "saved")
+    odd = array_file(tmp_path / "saved", "bags_bits")
+    odd.unlink()
+    odd.mkdir()
+    made(1).save(tmp_path / "saved", overwrite=True)
+    assert ss.BagPredictions.load(tmp_path / "saved") == made(1)
+    assert odd.is_dir()
+    assert len(os.listdir(tmp_path / "saved")) == 4
+
+
+def test_a_name_that_no_file_system_takes_is_a_sentence(tmp_path):
+    with pytest.raises(OSError, match=r"^folder must be one that can be written; got '.*n': File name too long\.$"):
+        made().save(tmp_path / ("n" * 300))
+    with pytest.raises(OSError, match=r"^folder must be one that can be read; got '.*n': File name too long\.$"):
+        ss.BagPredictions.load(tmp_path / ("n" * 300))
+
+
 def test_another_kind_and_a_damaged_manifest_are_not_overwritten(tmp_path):
     ss.audit_bags(made(), ss.Argmax()).save(tmp_path / "audit")
     made().save(tmp_path / "saved")

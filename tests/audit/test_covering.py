@@ -55,8 +55,26 @@ def test_blocks_of_points_give_the_same_sets(monkeypatch):
     whole = model.predict_covering_set(x)
     monkeypatch.setattr("steadyset.ensemble._prediction._BLOCK_BYTES", 1 << 14)
     np.testing.assert_array_equal(model.predict_covering_set(x), whole)
-    monkeypatch.setattr("steadyset.audit._covering._CHUNK", 300)
+    monkeypatch.setattr("steadyset.audit._covering._CHUNK_BYTES", 2400)
     np.testing.assert_array_equal(model.predict_covering_set(x), whole)
+
+
+@pytest.mark.parametrize("votes", ["zero or one", "thirds", "float32"])
+def test_counts_in_fixed_point_enclose_the_exact_ones(votes, isa):
+    rng = np.random.default_rng(4)
+    bags = ss.draw_bags(5_000, 90, 0.4)
+    made = {
+        "zero or one": rng.integers(0, 2, (90, 37)).astype(float),
+        "thirds": rng.integers(0, 4, (90, 37)) / 3,
+        "float32": rng.beta(0.3, 0.3, (90, 37)).astype(np.float32),
+    }[votes]
+    run = CoveringRun(bags, rng.permutation(5_000) % 60 / 54, 0.9, 2)  # ties with means of 54 votes
+    least, most = run._counts_by_sums(made)
+    exact, _ = run._counts_by_means(made)
+    assert ((least <= exact) & (exact <= most)).all()
+    assert len(np.unique(exact)) > 5
+    # what is a multiple of the fixed point's unit is counted exactly, ties among it
+    assert (most - least).max() == 0 if votes == "zero or one" else (most - least).max() < 100
 
 
 @pytest.mark.trial
@@ -106,3 +124,15 @@ def test_what_it_needs():
     with_groups.fit(x, y, groups=np.arange(40) // 4)
     with pytest.raises(ValueError, match="groups must be None in a fit for predict_covering_set"):
         with_groups.predict_covering_set(x)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda p: p[:-1], lambda p: np.append(p, 0.5), lambda p: p - 1, lambda p: p * np.nan]
+)
+def test_out_of_bag_probabilities_of_other_rows_are_refused(change):
+    """Those of a model file may be anything."""
+    x, y = drawn(np.random.default_rng(4), 40, 2)
+    model = fitted(x, y)
+    model.oob_label_proba_ = change(model.oob_label_proba_)
+    with pytest.raises(ValueError, match=r"^oob_label_proba_ must hold a probability for each of the 40 training rows"):
+        model.predict_covering_set(x)

@@ -210,6 +210,69 @@ def test_putting_draws_together():
         concatenate([one, ss.draw_bags(20, 3, 5)])
 
 
+@pytest.mark.parametrize("resampling", ["subbagging", "bootstrap"])
+@pytest.mark.parametrize(("n", "m"), [(40, 20), (4000, 3)])
+def test_bags_drawn_apart_are_those_drawn_at_once(n, m, resampling):
+    drawn = {"bag_size": m, "resampling": resampling, "seed": 3, "sample_ids": [f"row {i}" for i in range(n)]}
+    whole = ss.draw_bags(n, 50, **drawn)
+    late = ss.draw_bags(n, n_bags=10, first=30, **drawn)
+    assert late == whole[30:40]
+    assert (late.resampling, late.coupling, late.seed, late.bag_size) == (
+        resampling,
+        whole.coupling,
+        3,
+        m,
+    )
+    assert [rows.tolist() for rows in late] == [rows.tolist() for rows in whole][30:40]
+    assert concatenate([whole[:30], late, whole[40:]]) == whole
+    assert concatenate([whole[:30], late]).with_bags(50) == whole
+    if resampling == "subbagging":
+        assert late.next_row(4) == whole.next_row(34)
+
+
+@given(st.data())
+def test_a_slice_is_these_bags_and_knows_how_they_were_drawn(data):
+    ids = {"sample_ids": range(30)}
+    whole = concatenate([ss.draw_bags(30, 7, 9, seed=1, **ids), ss.draw_bags(30, 6, 9, seed=2, first=4, **ids)])
+    cut = data.draw(st.slices(13))
+    numbers = range(13)[cut]
+    if not numbers:
+        return
+    some = whole[cut]
+    assert (len(some), some.resampling, some.coupling) == (len(numbers), "subbagging", "hash")
+    assert [rows.tolist() for rows in some] == [whole[b].tolist() for b in numbers]
+    assert [some.next_row(i) for i in range(len(some))] == [whole.next_row(b) for b in numbers]
+
+
+def test_a_slice_of_adopted_bags_stays_adopted():
+    adopted = ss.Bags.from_rows([[0, 1], [2], [1, 3]], 4)
+    assert (adopted[1:].resampling, [rows.tolist() for rows in adopted[::2]]) == (None, [[0, 1], [1, 3]])
+
+
+def test_unsigned_ids_are_ids():
+    ids = ss.content_ids(np.arange(200.0).reshape(50, 4))
+    assert ids.values.max() >= 2**63
+    given_again = ss.draw_bags(50, 6, 20, sample_ids=ids.values)
+    assert [rows.tolist() for rows in given_again] == [
+        rows.tolist() for rows in ss.draw_bags(50, 6, 20, sample_ids=ids)
+    ]
+    assert given_again.ids.kind == "given"
+    assert given_again.sample_ids.dtype == np.uint64
+
+
+@pytest.mark.parametrize("ids", [range(7, 47), np.arange(7, 47, dtype=np.uint16), list(range(7, 47))])
+def test_numbers_are_ids_of_one_kind(ids):
+    found = ss.draw_bags(40, 2, 9, sample_ids=ids)
+    assert found.sample_ids.dtype == np.int64
+    assert found == ss.draw_bags(40, 2, 9, sample_ids=[int(i) for i in ids])
+
+
+def test_the_seed_of_a_bag_is_pinned():
+    assert [ss.bag_seed(0, 0), ss.bag_seed(2**70, 12)] == [3757552657, 186595695]
+    model = ss.StableClassifier(n_estimators=3, random_state=5).fit(np.arange(40.0)[:, None], np.arange(40) % 2)
+    assert [tree.random_state for tree in model.estimators_] == [ss.bag_seed(5, b) for b in range(3)]
+
+
 def test_bags_are_frozen():
     bags = ss.draw_bags(10, 2, 5)
     with pytest.raises(AttributeError):
@@ -243,9 +306,13 @@ BAD = {
     "mixed ids": (lambda: ss.draw_bags(2, 1, 1, sample_ids=[1, "a"]), r"sample_ids .*; got int and str ids\."),
     "float ids": (lambda: ss.draw_bags(2, 1, 1, sample_ids=[1.0, 2.0]), r"sample_ids .*; got float ids\."),
     "wide ids": (
-        lambda: ss.draw_bags(2, 1, 1, sample_ids=[1, 2**63]),
+        lambda: ss.draw_bags(2, 1, 1, sample_ids=[-1, 2**63]),
         r"integers within 64 bits; got 9223372036854775808\.",
     ),
+    "wider ids": (lambda: ss.draw_bags(2, 1, 1, sample_ids=[1, 2**64]), r"integers within 64 bits; got 18446744073709"),
+    "first": (lambda: ss.draw_bags(10, 2, 5, first=-1), r"first must be a whole number from 0 to 2\*\*53; got -1\."),
+    "seed of a bag": (lambda: ss.bag_seed(0, -1), r"bag must be a whole number from 0 to 2\*\*53; got -1\."),
+    "empty slice": (lambda: ss.draw_bags(10, 2, 5)[2:], r"a slice of bags must hold at least one of the 2; got none\."),
     "rows out of range": (lambda: ss.Bags.from_rows([[0, 4]], 4), r"list_of_rows\[0\] must be .* from 0 to 3; got 4\."),
     "no rows": (lambda: ss.Bags.from_rows([[0], []], 4), r"list_of_rows\[1\] must be one or more row positions"),
     "no adopted bags": (lambda: ss.Bags.from_rows([], 4), r"list_of_rows must hold at least one bag; got none\."),

@@ -89,6 +89,18 @@ def test_concatenation():
         ss.BagPredictions.concatenate([one, one])
 
 
+def test_parts_that_fit_keep_their_certificates():
+    whole = make(sample_ids=range(20))
+    cuts = (slice(0, 7), slice(7, 8), slice(8, None))
+    parts = [ss.BagPredictions(whole.proba[cut], whole.bags[cut], whole.classes) for cut in cuts]
+    again = ss.BagPredictions.concatenate(parts)
+    assert again == whole
+    proved, at_once = (vars(ss.certify(made, ss.InflatedArgmax(0.1))) for made in (again, whole))
+    assert proved.keys() == at_once.keys()
+    for name, value in at_once.items():
+        assert np.array_equal(proved[name], value), name
+
+
 VARIANTS = {
     "positions": {},
     "names": {"sample_ids": [f"row {i}" for i in range(20)]},
@@ -98,6 +110,21 @@ VARIANTS = {
     "named bootstrap": {"resampling": "bootstrap", "sample_ids": content_ids(np.arange(20).reshape(20, 1))},
     "float32": {"dtype": np.float32},
 }
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_bags_are_saved_by_themselves(tmp_path, variant):
+    bags = make(**VARIANTS[variant]).bags[3:9]
+    bags.save(tmp_path / "bags")
+    assert ss.Bags.load(tmp_path / "bags") == bags
+    with pytest.raises(ValueError, match="folder must hold saved BagPredictions"):
+        ss.BagPredictions.load(tmp_path / "bags")
+    bags.save(tmp_path / "bags", overwrite=True, ids=False)
+    assert ss.Bags.load(tmp_path / "bags") == bags.without_ids()
+    array = next((tmp_path / "bags").glob("bags_*.npy"))
+    array.write_bytes(array.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"must be \d+ bytes long; got \d+: .* is damaged"):
+        ss.Bags.load(tmp_path / "bags")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -171,3 +171,9 @@ def test_an_interrupted_selection_goes_on_from_its_checkpoint(tmp_path):
     chosen.fit(X, Y)
     assert (tmp_path / "calls").read_text() == "9"  # the one that was interrupted, again
     assert np.array_equal(chosen.bag_importances_, selector(n_estimators=8).fit(X, Y).bag_importances_)
+
+
+def test_an_importance_getter_of_no_use_is_a_sentence():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match=r'^importance_getter must be "auto", "permutation", the name .*; got 7\.'):
+        ss.StableFeatureSelector(DecisionTreeClassifier(), 2, 3, importance_getter=7).fit(X, y)

@@ -6,11 +6,11 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, HalvingRandomSearchCV, KFold, RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV, HalvingRandomSearchCV, KFold, PredefinedSplit, RandomizedSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
-from steadyset.ensemble import learner_seed, seeded
+from steadyset.ensemble import seeded
 
 X, Y = load_iris(return_X_y=True)
 TREE = DecisionTreeClassifier(random_state=0)
@@ -23,7 +23,7 @@ def grid(**more):
 def test_every_bag_searches_on_its_own_rows():
     found = ss.StableSearch(grid(), 12, random_state=3).fit(X, Y)
     for bag, rows in enumerate(found.bags_):
-        inner = seeded(grid(refit=False), learner_seed(found.seed_, bag)).fit(X[rows], Y[rows])
+        inner = seeded(grid(refit=False), ss.bag_seed(found.seed_, bag)).fit(X[rows], Y[rows])
         setting = found.choice_.outcomes[found.choice_.codes[bag]].value
         assert setting == inner.best_params_
     assert found.candidates_[0]["max_depth"] in (2, 4)
@@ -106,7 +106,7 @@ def test_several_scores_are_decided_by_the_one_that_refits():
     search = grid(scoring=["accuracy", "f1_macro"], refit="f1_macro")
     found = ss.StableSearch(search, 5, random_state=0).fit(X, Y)
     rows = found.bags_[0]
-    inner = seeded(grid(scoring="f1_macro"), learner_seed(found.seed_, 0)).fit(X[rows], Y[rows])
+    inner = seeded(grid(scoring="f1_macro"), ss.bag_seed(found.seed_, 0)).fit(X[rows], Y[rows])
     assert found.choice_.outcomes[found.choice_.codes[0]].value == inner.best_params_
 
 
@@ -182,7 +182,7 @@ def test_an_interrupted_search_goes_on_from_its_checkpoint(tmp_path):
     found = ss.StableSearch(chooses, 12, checkpoint=tmp_path / "kept").fit(X, Y)
     assert len(list((tmp_path / "calls").iterdir())) == 12
     votes = [found.choice_.outcomes[code].value for code in found.choice_.codes]
-    assert votes == [learner_seed(found.seed_, bag) % 3 for bag in range(12)]
+    assert votes == [ss.bag_seed(found.seed_, bag) % 3 for bag in range(12)]
 
 
 def test_a_checkpoint_is_of_one_search_on_one_table(tmp_path):
@@ -210,3 +210,19 @@ def test_a_checkpoint_is_of_one_search_on_one_table(tmp_path):
         ss.StableSearch(grid(), 2, checkpoint=5).fit(X, Y)
     with pytest.raises(ValueError, match=r"^checkpoint must be None where a fit cannot be told from others"):
         ss.StableSearch(grid(scoring=lambda *_: 0.5), 2, checkpoint=folder).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "splits", [[(np.arange(10), np.arange(10, 20))], PredefinedSplit(np.arange(150) % 2)], ids=["list", "predefined"]
+)
+def test_splits_that_name_rows_of_one_table_are_refused(splits):
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(TREE, {"max_depth": [1, 2]}, cv=splits)  # on a bag they would name other rows
+    with pytest.raises(ValueError, match=r"^cv of the search must be a number of folds or a splitter, .*; got "):
+        ss.StableSearch(search, 3, random_state=0).fit(X, y)
+
+
+def test_an_estimator_that_does_not_search_is_a_sentence():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match=r"^bag 0 \(.*\) failed: search must be an object with fit and best_params_"):
+        ss.StableSearch(TREE, 3, random_state=0).fit(X, y)

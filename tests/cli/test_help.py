@@ -9,7 +9,9 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("command", ["plan", "select", "fit", "predict", "audit", "report"])
+@pytest.mark.parametrize(
+    "command", ["plan", "select", "fit", "predict", "audit", "certify", "report", "bags", "collect"]
+)
 def test_examples_use_options_that_are_there(command, run):
     listed, examples = run(command, "--help").stdout.split("Examples:")
     written = importlib.import_module(f"steadyset.cli.{command}").EXAMPLES

@@ -12,11 +12,15 @@ import steadyset as ss
 from steadyset.cli._promise_hint import hint
 
 SETTINGS = itertools.product((25, 90, 400, 2_000, 60_000), (2, 7), (5, 300, 1_700), (0.5, 0.1), (0.05, 0.15))
-NONE = "are too few for a promise of 5 in 100"
 
 
 def options_of(words):
     return shlex.split(re.search(r"added to this command, (--delta .*?) promises", words).group(1))
+
+
+def bags_of(words):
+    numbers = re.search(r"with ([\d,]+) bags of ([\d,]+) row", words).groups()
+    return [int(text.replace(",", "")) for text in numbers]
 
 
 def test_every_hint_is_within_reason_and_true():
@@ -27,31 +31,55 @@ def test_every_hint_is_within_reason_and_true():
         if guarantee.delta <= 0.05:
             continue
         words = hint(guarantee, ss.InflatedArgmax(epsilon))
-        if NONE in words:
-            seen.add(None)
-            size = min(max(30, 10 * n_classes), guarantee.bag_size)
-            for bags in {n_bags, max(n_bags, 500)}:
-                assert ss.selection_stability(**setting, n_bags=bags, bag_size=size, epsilon=0.5).delta > 0.05
-            continue
         options = options_of(words)
         given = dict(zip(options[::2], options[1::2], strict=True))
-        seen.add(tuple(given))
-        bags, size = (int(text.replace(",", "")) for text in re.findall(r"([\d,]+) (?:bags|rows)", words)[-2:])
+        bags, size = bags_of(words)
         assert bags == int(given.get("--n-bags", n_bags))
         promised = ss.selection_stability(
             **setting, n_bags=bags, bag_size=size, epsilon=float(given.get("--epsilon", epsilon))
         )
         assert promised.delta <= 0.05
         assert size <= guarantee.bag_size
-    assert seen >= {("--delta",), ("--delta", "--n-bags"), ("--delta", "--n-bags", "--epsilon"), None}
+        least = min(max(30, 10 * n_classes), guarantee.bag_size)
+        small = "larger bags would take more rows" in words
+        assert small == (size < least)
+        if small:
+            for number in {n_bags, max(n_bags, 500)}:
+                assert ss.selection_stability(**setting, n_bags=number, bag_size=least, epsilon=0.5).delta > 0.05
+        seen.add((*given, small))
+    assert seen >= {
+        ("--delta", False),
+        ("--delta", "--n-bags", False),
+        ("--delta", "--n-bags", "--epsilon", False),
+        ("--delta", "--n-bags", "--epsilon", True),
+    }
 
 
-def test_a_rule_without_an_epsilon_is_not_told_of_one():
+def test_a_rule_without_an_epsilon_is_told_of_one_that_has():
     guarantee = ss.selection_stability(n_samples=90, n_classes=2, n_bags=600, bag_size=0.5, epsilon=0.05)
     assert "--epsilon" in hint(guarantee, ss.InflatedArgmax(0.05))
     words = hint(guarantee, ss.MassThreshold(0.52))
-    assert NONE in words
-    assert "epsilon" not in words
+    assert words.startswith("90 training rows are too few for a promise of 5 in 100 under MassThreshold(")
+    assert words.endswith("--rule inflated-argmax has an epsilon that can be chosen larger")
+
+
+@pytest.mark.parametrize("rows", [2, 4, 30])
+@pytest.mark.parametrize("learner", ["forest", "neighbors"])
+def test_no_table_is_too_small_for_a_call_that_mends_it(rows, learner, run, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "d.npz", X=rng.normal(size=(rows, 2)), y=np.arange(rows) % 2)
+    command = ["fit", tmp_path / "d.npz", "--estimator", learner, "--n-jobs", 1, "--json", "-o", tmp_path / "m.skops"]
+    if learner == "neighbors":
+        command += ["--param", "n_neighbors=1"]
+    told = run(*command)
+    if json.loads(told.stdout)["guarantee"]["delta"] <= 0.1:
+        assert learner == "neighbors"
+        return
+    words = re.search(r"note: (this promises little.*)\n", told.stderr).group(1)
+    found = json.loads(run(*command, *options_of(words)).stdout)
+    assert found["guarantee"]["delta"] <= 0.05
+    bags = "infinitely many" if learner == "neighbors" else f"{found['n_bags']:,}"
+    assert f"with {bags} bags of {found['bag_size']:,} row" in words
 
 
 @pytest.mark.parametrize(("rows", "options"), [(300, []), (900, ["--epsilon", 0.06]), (600, ["--bag-size", 40])])

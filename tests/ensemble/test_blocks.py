@@ -18,7 +18,10 @@ RNG = np.random.default_rng(4)
 X = RNG.normal(size=(90, 5))
 Y = np.digitize(X[:, 0] + 0.7 * RNG.normal(size=90), [-0.5, 0.5])
 POINTS = RNG.normal(size=(75, 5))
-RULES = [ss.InflatedArgmax(0.05), ss.Argmax(), ss.FixedMargin(0.1), ss.MassThreshold(0.6), ss.TopK(2)]
+CONFORMAL = {score: ss.conformal_rule(Y, RNG.dirichlet([1, 1, 1], 90), 0.1, score) for score in ("lac", "aps")}
+RANDOMISED = ss.conformal_rule(Y, np.random.default_rng(0).dirichlet([1, 1, 1], 90), 0.1, "aps", random_state=0)
+UNION = ss.Union(CONFORMAL["aps"], ss.Argmax(), ss.Union(CONFORMAL["lac"], ss.InflatedArgmax(0.01)))
+RULES = [ss.InflatedArgmax(0.05), ss.Argmax(), ss.FixedMargin(0.1), ss.MassThreshold(0.6), ss.TopK(2), UNION]
 
 
 @pytest.fixture(params=[DecisionTreeClassifier(max_depth=3), LogisticRegression(), trees.TreeClassifier(max_depth=3)])
@@ -48,6 +51,25 @@ def test_the_audit_is_that_of_the_whole_array(model, rule, in_blocks):
     same(model.audit(POINTS, rule, random_state=0), ss.audit_bags(whole, rule, random_state=0))
     options = {"left_out": 20, "averaging": "equal", "prune": False, "random_state": 3}
     same(model.audit(POINTS, rule, **options), ss.audit_bags(whole, rule, **options))
+
+
+def test_a_union_is_never_given_all_points(model, in_blocks, monkeypatch):
+    """Not even one with a randomised part, which is audited in Python, model by model."""
+    monkeypatch.setattr(type(model), "bag_predictions", None)
+    assert model.audit(POINTS, UNION).max_instability > 0
+    told, drawn = [], ss.Union(RANDOMISED, *UNION.rules)
+    found = model.audit(POINTS, drawn, progress=lambda done, total: told.append((done, total)))
+    assert found.max_instability > 0
+    assert told == sorted(told)
+    assert told[-1] == (2 * len(POINTS), 2 * len(POINTS))
+    assert len(told) > 50  # each block tells how far it is
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("part", [ss.Argmax(), CONFORMAL["lac"]], ids=["argmax", "lac"])
+def test_a_randomised_rule_goes_by_row(model, part, in_blocks):
+    for rule in (RANDOMISED, ss.Union(part, RANDOMISED)):
+        same(model.audit(POINTS, rule), ss.audit_bags(model.bag_predictions(POINTS), rule))
 
 
 def test_a_callable_sees_all_points_of_a_model(model, in_blocks):

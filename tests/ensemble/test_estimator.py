@@ -296,8 +296,6 @@ def test_a_warm_start_equals_a_straight_run():
         warm.fit(X, NAMES)
     with pytest.raises(ValueError, match="n_estimators must be at least the 30 bags"):
         warm.set_params(n_estimators=5).fit(X, NAMES)
-    with pytest.raises(ValueError, match="warm_start must go on with the rows"):
-        warm.set_params(n_estimators=40).fit(X[:100], NAMES[:100])
 
 
 def test_a_fit_without_random_state_can_be_repeated():

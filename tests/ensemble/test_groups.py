@@ -203,7 +203,7 @@ def test_learners_that_train_together_warm_starts_and_saved_predictions(tmp_path
     first = model(n_estimators=10, warm_start=True).fit(X, Y, groups=GROUPS)
     grown = first.set_params(n_estimators=30).fit(X, Y, groups=GROUPS)
     assert np.array_equal(grown.predict_proba(POINTS), model().fit(X, Y, groups=GROUPS).predict_proba(POINTS))
-    with pytest.raises(ValueError, match="warm_start must go on with the rows"):
+    with pytest.raises(ValueError, match="groups must be given, as in the fit; got None"):
         grown.set_params(n_estimators=31).fit(X, Y)
     streamed = model().fit_predict_bags(X, Y, POINTS, groups=GROUPS)
     assert streamed == model(checkpoint=tmp_path / "bags").fit(X, Y, groups=GROUPS).bag_predictions(POINTS)

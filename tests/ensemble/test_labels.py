@@ -22,7 +22,6 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
-from steadyset.ensemble import learner_seed
 from steadyset.ensemble._tasks import seeded
 
 X, CODES = make_classification(120, 5, flip_y=0.5, random_state=0)
@@ -106,7 +105,7 @@ def test_a_weight_of_a_class_that_a_bag_does_not_hold(learner):
     for bag, (rows, member) in enumerate(zip(model.bags_, model.estimators_, strict=True)):
         assert set(member.classes_) == set(RARE[rows])
         if "rare" not in RARE[rows]:
-            plain = seeded(WEIGHTED[learner](None), learner_seed(model.seed_, bag)).fit(IRIS[rows], RARE[rows])
+            plain = seeded(WEIGHTED[learner](None), ss.bag_seed(model.seed_, bag)).fit(IRIS[rows], RARE[rows])
             assert np.array_equal(plain.predict(IRIS), member.predict(IRIS))
             alone += 1
     assert 0 < alone < 8

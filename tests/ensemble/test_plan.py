@@ -62,6 +62,10 @@ def test_the_trial_measures_rows_outside_the_bag_with_bags_of_its_own():
         ({"n_samples": 10, "n_classes": 2, "delta": 2}, "delta must be a number"),
         ({"n_samples": 10, "n_classes": 2, "epsilon": 0}, "epsilon must be"),
         ({"X": X, "y": Y, "trial_bags": 1}, "trial_bags must be a whole number from 2"),
+        ({"X": [[0.0], [1.0]]}, "X and y must be given together; got X alone"),
+        ({"n_samples": 9, "n_classes": 2, "y": [0, 1]}, "X and y must be given together; got y alone"),
+        ({"n_samples": 9, "n_classes": 2, "n_bags": []}, "n_bags must have at least one value to choose from; got no"),
+        ({"n_samples": 9, "n_classes": 2, "epsilon": ()}, "epsilon must have at least one value to choose from; got"),
     ],
 )
 def test_what_is_refused(given, words):

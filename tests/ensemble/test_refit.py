@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
-from steadyset.ensemble._tasks import learner_seed, seeded
+from steadyset.ensemble._tasks import seeded
 
 X, Y = make_classification(60, 6, n_informative=4, n_classes=3, random_state=3)
 POINTS = make_classification(40, 6, n_informative=4, n_classes=3, random_state=4)[0]
@@ -77,7 +77,7 @@ def test_honest_refits_of_any_classifier(shared):
     assert np.array_equal(audit.instability, again.instability)
 
     def fit(rows, number):
-        return seeded(tree, learner_seed(5, number)).fit(X[rows], Y[rows]).predict_proba(POINTS)
+        return seeded(tree, ss.bag_seed(5, number)).fit(X[rows], Y[rows]).predict_proba(POINTS)
 
     full = ss.argmax_set(fit(np.arange(60), 0))
     less = [fit(np.delete(np.arange(60), row), 0 if shared else row + 1) for row in range(60)]

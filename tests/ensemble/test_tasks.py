@@ -5,7 +5,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from steadyset.ensemble import AllButOne, Task, learner_seed, open_folder, resume_and_train
+from steadyset.bags import bag_seed
+from steadyset.ensemble import AllButOne, Task, open_folder, resume_and_train
 
 X, Y = load_iris(return_X_y=True)
 
@@ -26,7 +27,7 @@ def test_the_checkpoint_comes_first_and_the_rest_is_trained(tmp_path, points):
             task,
             AllButOne(150),
             numbers,
-            lambda n: learner_seed(0, n),
+            lambda n: bag_seed(0, n),
             None,
             advance=told.append,
             before_training=lambda: told.append("training"),

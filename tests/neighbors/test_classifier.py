@@ -35,8 +35,8 @@ def test_probabilities_and_spread_are_those_of_all_bags(n, m, k, bootstrap):
     X, y = small_rows(n, n)
     model = ss.StableNeighborsClassifier(k, max_samples=m, bootstrap=bootstrap).fit(X, y)
     points = np.concatenate([X[:3], small_rows(1)[0][:4] + 0.25])
-    bags, chance = all_bags(n, m, bootstrap)
-    votes = votes_of(bags, n, k)
+    bags, times = all_bags(n, m, bootstrap)
+    chance, votes = times / times.sum(), votes_of(bags, n, k) / min(k, m)
     for point, proba, sigma2 in zip(points, model.predict_proba(points), model.spread(points), strict=True):
         order = order_at(point, X, model.words_, squared_in_lanes)
         each = votes @ np.eye(3)[y[order]]
@@ -134,6 +134,22 @@ def test_the_audit_knows_every_epsilon():
     for epsilon in (0.0, 0.001, 0.01, 0.05):
         fresh = model.audit(X, ss.InflatedArgmax(epsilon) if epsilon else ss.Argmax())
         assert np.array_equal(audit.at(epsilon), fresh.instability)
+
+
+@pytest.mark.parametrize("rule", [ss.InflatedArgmax(0.03), ss.Argmax(), ss.InflatedTopK(2, 0.02)])
+def test_audits_of_a_few_points_at_a_time_are_one_audit(monkeypatch, rule):
+    X, _ = small_rows(8, 60, True)
+    y = np.random.default_rng(3).integers(0, 3, 60)
+    model = ss.StableNeighborsClassifier(3, max_samples=30).fit(X, y)
+    at_once = model.audit(X, rule)
+    monkeypatch.setattr("steadyset.neighbors._classifier._CACHED_NUMBERS", 700)  # 4 points
+    for ranks in (1, 500, 1 << 20):
+        monkeypatch.setattr("steadyset.audit._near_rows._TALLIED_RANKS", ranks)
+        found = model.audit(X, rule)
+        for name in ("n_conflicts", "jaccard", "row_influence", "shift_quantiles", "spread"):
+            assert np.array_equal(getattr(found, name), getattr(at_once, name)), name
+        assert all(np.array_equal(*pairs) for pairs in zip(found.conflicts(), at_once.conflicts(), strict=True))
+    assert at_once.n_conflicts.any()
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
@@ -237,7 +253,10 @@ def test_sentences():
         ss.StableNeighborsClassifier(bootstrap="yes").fit(X, y)
     with pytest.raises(ValueError, match="delta must be a number that is at least 0 and below 1; got 2"):
         ss.StableNeighborsClassifier(delta=2).fit(X, y)
-    with pytest.raises(ValueError, match="delta must be a promise that bags of some size keep; got 0"):
+    with pytest.raises(
+        ValueError,
+        match=r"bags of up to 10 of 20 rows can keep; got 0, .* rows would do\.",
+    ):
         ss.StableNeighborsClassifier(delta=0, epsilon=1e-6).fit(X, y)
     with pytest.raises(ValueError, match="rule must be one that a theorem makes compatible for 3 labels; got Argmax"):
         ss.StableNeighborsClassifier(rule=ss.Argmax()).fit(X, y).guarantee()

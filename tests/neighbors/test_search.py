@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+import steadyset as ss
 from helpers.neighbor_cases import HARD, hard_rows, manhattan_in_lanes, order_at, squared_in_lanes
 from steadyset import _native
 from steadyset.neighbors._search import Index, bounds_of, nearest  # the search alone has no door
@@ -133,3 +134,24 @@ def test_a_search_that_saw_too_few_rows_has_no_answer():
     search = _native.NeighborSearch(X, None, None, words_of(10), X, None, None, 2, 0, 5)
     with pytest.raises(ValueError, match="a search ends when enough rows were offered"):
         search.finish(np.empty((10, 5), np.int32), 1)
+
+
+def test_a_metric_cannot_change_the_rows():
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 2
+
+    def spoils(point, row):
+        row[:] = 0
+        return 0.0
+
+    model = ss.StableNeighborsClassifier(metric=spoils).fit(X, y)
+    before = X.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        model.predict(X[:2])
+    assert np.array_equal(X, before)
+
+
+def test_numbers_whose_squares_are_no_numbers_give_no_warning():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)) * 1e-200, np.arange(40) % 2
+    model = ss.StableNeighborsClassifier(max_samples=10).fit(X, y)
+    proba = model.predict_proba(X[:5])  # every distance is 0: the digests decide
+    assert np.array_equal(proba, np.broadcast_to(proba[0], proba.shape))

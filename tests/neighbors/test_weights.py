@@ -14,14 +14,15 @@ UNIT = 2.0**-62
 
 
 def check_against_all_bags(n, m, bootstrap):
-    bags, chance = all_bags(n, m, bootstrap)
+    bags, times = all_bags(n, m, bootstrap)
     for k in range(1, m + 2):  # k above m: a bag votes with all it has
         votes = votes_of(bags, n, k)
-        products = (votes * chance[:, None]).T @ votes
+        each = int(times.sum()) * min(k, m)  # sums of whole numbers, so that the enumeration does not round
+        mean, products = times @ votes / each, (votes.T * times) @ votes / (each * min(k, m))
         found = neighbor_weights(n, m, k, bootstrap)
         depth = found.depth
-        assert np.allclose(found.whole * UNIT, (chance @ votes)[:depth], rtol=0, atol=1e-14)
-        assert (chance @ votes)[depth:].sum() < 1e-15
+        assert np.allclose(found.whole * UNIT, mean[:depth], rtol=0, atol=1e-14)
+        assert mean[depth:].sum() < 1e-15
         assert abs(int(found.whole.sum()) - 2**62) <= 4 * n
         for j in range(depth):
             assert np.allclose(products[:j, j], found.pair[j], rtol=0, atol=1e-14)  # whichever the nearer row is

@@ -418,3 +418,24 @@ def test_the_script_counts_the_points_that_a_row_contradicts(browser, tmp_path):
             flips = [str(found[:, unit].sum()) for unit in audit.influential()[:12]]
             assert len(set(flips)) > 1
             assert shown.page.locator("[data-flips]").all_text_contents() == flips
+
+
+def test_a_weak_promise_names_what_mends_it():
+    X, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200) % 2
+    model = ss.StableClassifier(n_estimators=40, random_state=0).fit(X, y)
+    page = ss.report(model, X[:20])
+    told = page.numbers["mend"]
+    found = re.fullmatch(r"A fit with (.*) would promise at most 5 in 100, with ([\d,]+) bags of ([\d,]+) rows\.", told)
+    assert told in said(page.html)
+    asked = dict(part.split("=") for part in found.group(1).split(", "))
+    changed = {name: float(value) if name != "n_estimators" else int(value) for name, value in asked.items()}
+    mended = ss.StableClassifier(random_state=0, **{"n_estimators": 40, **changed}).fit(X, y)
+    assert mended.guarantee().delta <= 0.05
+    assert [mended.bags_.n_bags, mended.bag_size_] == [int(number) for number in found.groups()[1:]]
+    assert ss.report(mended, X[:20]).numbers["mend"] is None
+
+
+def test_a_report_on_groups_counts_groups_in_its_name():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    model = ss.StableClassifier(n_estimators=40, random_state=0).fit(X, y, groups=np.arange(60) // 3)
+    assert " conflicts when one of 20 groups is dropped, " in repr(ss.report(model, X[:5]))

@@ -103,11 +103,36 @@ def test_other_libraries_give_the_same_sets(score, by_class):
     np.testing.assert_array_equal(tensor.numpy().reshape(-1, 5), rule(points))
 
 
-def test_a_randomised_rule_repeats_itself():
+@pytest.mark.parametrize("score", ["lac", "aps"])
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_the_kernel_equals_the_array_api(score, by_class, dtype, isa):
+    """Rows with ties, of every length that the kernel sorts in another way, in any layout."""
+    rng = np.random.default_rng(7)
+    shares = []
+    for n_labels in (1, 2, 9, 40, 1_000):
+        steps = 2.0 ** -np.ceil(np.log2(8 * n_labels))  # so that a row sums to 1 exactly, in every type
+        counts = rng.multinomial(round(1 / steps), rng.dirichlet(np.full(n_labels, 0.5), 30))
+        points = (counts * steps).astype(dtype)
+        bounds = np.sort(rng.random(n_labels if by_class else 1))
+        thresholds = tuple((np.floor(bounds / steps) + rng.choice([0, 0.5], len(bounds))) * steps)
+        rule = ss.ConformalRule(score, 0.9, thresholds, (9,) * len(thresholds), by_class=by_class)
+        expected = np.asarray(rule(array_api_strict.asarray(points.astype("f8"))))
+        np.testing.assert_array_equal(rule(points), expected)
+        np.testing.assert_array_equal(rule(np.asfortranarray(points)), expected)
+        np.testing.assert_array_equal(rule(points.reshape(5, 6, n_labels)).reshape(30, -1), expected)
+        shares.append(expected.mean())
+    assert any(0.05 < share < 0.95 for share in shares)
+
+
+def test_the_same_row_gives_the_same_set_wherever_it_stands():
     y, proba = drawn(np.random.default_rng(2), 200, 3, 1.0)
     rule = ss.conformal_rule(y, proba, 0.9, random_state=1)
-    np.testing.assert_array_equal(rule(proba), rule(proba))
-    np.testing.assert_array_equal(rule(proba[:50]), rule(proba)[:50])
+    order = np.random.default_rng(3).permutation(200)
+    np.testing.assert_array_equal(rule(proba[order]), rule(proba)[order])
+    np.testing.assert_array_equal(rule(proba[17]), rule(proba)[17])
+    other = ss.ConformalRule(**{**vars(rule), "random_state": 2})
+    assert (other(proba) != rule(proba)).any()
     assert rule(proba).mean() < ss.conformal_rule(y, proba, 0.9)(proba).mean()
 
 

@@ -291,3 +291,12 @@ def test_bad_orders_are_sentences():
         ranking.allows([0, 0, 1])
     with pytest.raises(ValueError, match=r"^scores must have one axis, the items; got an array of shape \(1, 2\)"):
         ss.inflated_ranking([[1, 2]], 0.1)
+
+
+def test_orders_of_more_items_than_python_recurses():
+    w = np.random.default_rng(0).random(1500)
+    ranking = ss.inflated_ranking(w, 1e-4)
+    first, second = ranking.orders(limit=2)
+    assert first == tuple(np.argsort(-w))
+    assert second != first
+    assert ranking.allows(second)

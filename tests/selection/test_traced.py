@@ -74,6 +74,18 @@ def test_torch_traces_whole_graphs(rule):
     assert torch.allclose(got.double(), functions[rule](w).double(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("layout", ["transposed", "vmap"])
+def test_torch_compiles_any_strides(layout):
+    """What its compiler is made to store keeps the strides that it has."""
+    rule = ss.InflatedArgmax(0.3)
+    w = torch.tensor(np.random.default_rng(3).dirichlet(np.ones(9), 24), dtype=torch.float32)
+    function = torch.func.vmap(lambda row: rule(row)) if layout == "vmap" else rule
+    w = w.T.contiguous().T if layout == "transposed" else w
+    torch.compiler.reset()
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager", dynamic=False)
+    assert torch.equal(compiled(w), rule(w))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_bisection_ends_at_the_entries(dtype, as_on_a_device):
     """Rows full of ties, in which entries lie exactly at the threshold."""

@@ -90,6 +90,56 @@ def test_the_audit_of_a_union_equals_brute_force(other):
         np.testing.assert_allclose(found.instability, conflicts.mean(axis=1), atol=1e-12)
 
 
+BY_CLASS = ss.ConformalRule("aps", 0.9, (0.6, 0.7, 0.8, math.inf), (9, 9, 9, 1), by_class=True)
+KNOWN = {
+    "lac": ss.Union(conformal(0.7), ss.InflatedArgmax(0.01)),
+    "aps by class": ss.Union(BY_CLASS, ss.MassThreshold(0.6)),
+    "lac, some empty": conformal(0.7),
+    "aps": conformal(0.6, "aps"),
+    "top k": ss.Union(ss.InflatedTopK(2, 0.05), ss.SVBOP(), conformal(0.5)),
+    "within": ss.Union(ss.Union(ss.NDC(), ss.Argmax()), ss.FixedMargin(0.02)),
+}
+
+
+@pytest.mark.parametrize("rule", KNOWN.values(), ids=KNOWN)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_native_audit_of_a_union_equals_the_one_in_python(rule, dtype, isa):
+    """The same rule as a callable of its user's is applied in Python, model by model."""
+    rng = np.random.default_rng(5)
+    bags = ss.draw_bags(45, 50, 0.4)
+    made = ss.BagPredictions(rng.dirichlet(np.full(4, 0.4), (50, 33)).astype(dtype), bags, range(4))
+    assert rule.kernels
+    found = ss.audit_bags(made, rule, n_jobs=2)
+    by_hand = InPython(rule)
+    slow = ss.audit_bags(made, by_hand)
+    assert not by_hand.kernels
+    assert found.jaccard.min() < 1
+    for name in ("instability", "row_influence", "pair_starts", "pair_units"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(slow, name))
+    np.testing.assert_allclose(found.jaccard, slow.jaccard, rtol=1e-12)
+
+
+class InPython(ss.Rule):
+    """A rule that the native audit does not know."""
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def __call__(self, proba):
+        return self.rule(proba)
+
+    def compatible_epsilon(self, n_classes):
+        return self.rule.compatible_epsilon(n_classes)
+
+    @property
+    def n_common(self):
+        return self.rule.n_common
+
+    @property
+    def may_be_empty(self):
+        return self.rule.may_be_empty
+
+
 def test_an_empty_set_conflicts_with_every_set_and_with_itself():
     rule = conformal(0.1)
     bags = ss.draw_bags(10, 8, 5, sample_ids=range(10))

@@ -1,6 +1,10 @@
 """Bad input: one sentence, never a crash."""
 
+import re
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from steadyset import _native
@@ -53,6 +57,14 @@ def test_infinite_values(value, dtype):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         TreeClassifier().fit(X, Y).predict(bad)
     assert str(error.value) == words
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("value", [[1], [1, 2], {"a": 1}, b"a"])
+def test_columns_of_neither_numbers_nor_strings(frame, value):
+    message = f"X must hold numbers, strings or categories in column 'x'; got {value}."
+    with pytest.raises(ValueError, match=re.escape(message)):
+        TreeClassifier().fit(frame({"x": [value] * len(Y)}), Y)
 
 
 def test_a_column_that_is_all_missing_is_constant():

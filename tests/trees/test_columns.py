@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steadyset import _native
 from steadyset.trees import TreeClassifier
 
 
@@ -134,3 +135,11 @@ def test_dates_are_ordered():
     tree = TreeClassifier().fit(X, [0, 1, 2, 1])
     assert tree.predict(X).tolist() == [0, 1, 2, 1]
     assert tree.predict(pd.DataFrame({"day": pd.to_datetime(["2019-01-01", "2030-01-01"])})).tolist() == [0, 1]
+
+
+def test_keys_at_an_odd_address_are_refused():
+    """A store there is undefined, however the array is strided."""
+    memory = np.zeros(4 * 6 * 2 + 1, np.uint8)
+    keys = np.ndarray((6, 2), np.uint32, memory, offset=1)
+    with pytest.raises(ValueError, match="keys must be aligned"):
+        _native.tree_keys(np.zeros((6, 2), np.float32), keys[:, ::-1], 1)

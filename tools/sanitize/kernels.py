@@ -65,6 +65,17 @@ def kernel_select(rng):
     called(rng, _native.select, values, kind, rule, parameter(rng), parameter(rng), k, 1e-6, out)
 
 
+def kernel_select_conformal(rng):
+    """Apply a conformal rule."""
+    n, c = _sizes(rng, 40, 60)
+    kind = int(rng.integers(2))
+    values = probabilities(rng, (n, c), 4) if rng.integers(2) else numbers(rng, (n, c))
+    thresholds = rng.random(int(rng.choice([1, c])))
+    out = np.empty((n, c), np.uint8)
+    values, rule = values.astype(["f8", "f4"][kind]), int(rng.integers(8, 10))
+    called(rng, _native.select_conformal, values, kind, rule, thresholds, 1e-6, out)
+
+
 def kernel_entry_epsilons(rng):
     """Follow the epsilon-path of the argmax or of the top k."""
     n, c = _sizes(rng, 40, 60)
@@ -114,18 +125,23 @@ def kernel_audit(rng):
     """Compare models without a unit with the full one."""
     values, patterns, counts, mean, sets, units = _audited(rng)
     b, p, c = values.shape
-    rule, k = int(rng.integers(-1, 8)), int(rng.integers(1, c + 1))
+    rule, k = int(rng.integers(-1, 10)), int(rng.integers(1, c + 1))
+    rules = [] if rule < 0 else [(rule, 0.05, 0.5, k, rng.random(int(rng.choice([1, c]))))]
+    if rules and rule > 1 and rng.integers(2):
+        rules.append((1, 0.1, 0.0, k, None))
     entries, last = None, None
     if rule in (0, 1) and rng.integers(2):
         entries, last = np.empty((p, c)), np.empty((p, units))
         _native.entry_epsilons(mean, 0, 1, entries, 1)
     shift, conflict = np.empty((p, units), np.float32), np.empty((p, units), np.uint8)
     called(
-        rng, _native.audit_points, values, patterns, counts, mean, sets, rule, 0.05, 0.5, k, 1e-6, entries, shift,
+        rng, _native.audit_points, values, patterns, counts, mean, sets, rules, 1e-6, entries, shift,
         np.empty(p), conflict, last, np.zeros(p),
     )  # fmt: skip
     start = int(rng.integers(units + 1))
     called(rng, _native.leave_out_means, values, patterns, counts, start, units, np.empty((units - start, p * c)))
+    bounds, least, most = rng.random(units), np.empty(p * c, np.int64), np.empty(p * c, np.int64)
+    called(rng, _native.count_below, values, patterns, counts, bounds, least, most)
     least = int(rng.integers(1, b + 1))
     called(rng, _native.survey_points, values, mean, least, parameter(rng), np.empty(p), np.empty(p, np.uint8))
 

@@ -41,12 +41,15 @@ def write_folder(
     """Write arrays and manifest into the folder; they are in force from the moment that the manifest is renamed."""
     target = Path(folder)
     refused = f"folder must be new or empty, or overwrite=True for saved {kind}; got {target}."
-    new = [path for path in (target, *target.parents) if not path.exists()]
     try:
+        new = [path for path in (target, *target.parents) if not path.exists()]
         target.mkdir(parents=True, exist_ok=True)
+        may_replace = _may_replace(target, kind, overwrite)
     except (FileExistsError, NotADirectoryError):
         raise FileExistsError(refused) from None
-    if not _may_replace(target, kind, overwrite):
+    except OSError as error:
+        raise _unusable(error, target, "written") from error
+    if not may_replace:
         raise FileExistsError(refused)
     try:
         with whole_files.replacing(target / MANIFEST, tidy=False, keep=not overwrite) as unfinished:
@@ -62,13 +65,17 @@ def write_folder(
     except FileExistsError:
         raise FileExistsError(refused) from None
     except OSError as error:
-        words = f"folder must be one that can be written; got {str(target)!r}: {whole_files.reason(error)}."
-        raise whole_files.retold(error, words) from error
+        raise _unusable(error, target, "written") from error
     finally:
         _tidy(target)
         with contextlib.suppress(OSError):  # which fails where something was written
             for path in new:
                 path.rmdir()
+
+
+def _unusable(error: OSError, target: Path, how: str) -> OSError:
+    words = f"folder must be one that can be {how}; got {str(target)!r}: {whole_files.reason(error)}."
+    return whole_files.retold(error, words)
 
 
 def _write_array(path: Path, array: NDArray[Any], mode: int) -> dict[str, Any]:
@@ -131,7 +138,8 @@ def _tidy(target: Path) -> set[str]:
         for name in names:
             token = whole_files.token_of(target / name)
             if name.endswith(".npy") and token is not None and token not in {*alive, manifest["token"]}:
-                (target / name).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # a folder of this name is somebody else's
+                    (target / name).unlink(missing_ok=True)
     return alive
 
 
@@ -214,6 +222,8 @@ def _opened(target: Path, kind: str, opened: contextlib.ExitStack) -> tuple[dict
             before, read = read, _manifest_bytes(target)
         except (FileNotFoundError, NotADirectoryError):
             raise FileNotFoundError(f"folder must hold {MANIFEST}; got {target} without it.") from None
+        except OSError as error:
+            raise _unusable(error, target, "read") from error
         manifest = _parsed(read, target)
         _check_kind(manifest, kind, target)
         _check_manifest(manifest, target)

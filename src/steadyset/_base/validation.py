@@ -345,6 +345,12 @@ def row_positions(value: Any, n_samples: int, name: str) -> NDArray[np.intp]:
 def sample_ids(value: Any, n_samples: int) -> NDArray[Any]:
     """Return the ids of the rows, all integers or all strings, distinct, as an array."""
     allowed = f"{n_samples} distinct ids, all integers or all strings"
+    if isinstance(value, range):
+        value = np.arange(value.start, value.stop, value.step)
+    if isinstance(value, np.ndarray) and value.shape == (n_samples,) and value.dtype.kind in "iu":
+        ordered = np.sort(value)  # as numbers: lists of millions of them take gigabytes
+        if np.all(ordered[1:] != ordered[:-1]):
+            return value.astype(np.uint64 if value.dtype.kind == "u" and int(ordered[-1]) >= 2**63 else np.int64)
     items = value.tolist() if hasattr(value, "tolist") else list(value)
     if len(items) != n_samples:
         raise ValueError(f"sample_ids must be {allowed}; got {len(items)} of them.")
@@ -356,9 +362,10 @@ def sample_ids(value: Any, n_samples: int) -> NDArray[Any]:
         raise ValueError(f"sample_ids must be {allowed}; got {shown(twice)} more than once.")
     if kinds == {"str"}:
         return np.array(items)
-    if min(items) < -(2**63) or max(items) >= 2**63:
+    least, most = min(items), max(items)
+    if least < -(2**63) or most >= 2**64 or (least < 0 and most >= 2**63):
         raise ValueError(f"sample_ids must be {allowed}, integers within 64 bits; got {shown(max(items, key=abs))}.")
-    return np.array(items, np.int64)
+    return np.array(items, np.int64 if most < 2**63 else np.uint64)
 
 
 def is_whole(value: Any) -> bool:

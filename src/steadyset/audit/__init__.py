@@ -1,7 +1,7 @@
 """After training: what a left-out row changes, measured from the bags that were drawn, and what is proved of it."""
 
 from steadyset.audit._certificates import CertificateOverview, Certificates, CertifyRun, anytime_alpha, certify
-from steadyset.audit._covering import CoveringPromise, CoveringRun
+from steadyset.audit._covering import CoveragePromise, CoveringPromise, CoveringRun
 from steadyset.audit._left_out import LeftOut, drawn_rows
 from steadyset.audit._near_rows import NearAudit, NearAuditRun, NearModels, audit_near_rows
 from steadyset.audit._refits import audit_models
@@ -16,6 +16,7 @@ __all__ = [
     "CertificateOverview",
     "Certificates",
     "CertifyRun",
+    "CoveragePromise",
     "CoveringPromise",
     "CoveringRun",
     "LeftOut",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import cpu, validation
+from steadyset._base import cpu, notebook, validation
 from steadyset._base.words import counted
 from steadyset.audit import _theorem_4, _theorem_6
 from steadyset.bags import BagPredictions, Bags, checked_predictions
@@ -208,6 +208,10 @@ class Certificates:
         if self.resampling != "subbagging":
             return f"{wanted}: bootstrap bags have no such coupling."
         return f"{wanted}: these {self.unit}s are known by their positions, which a dropped {self.unit} changes."
+
+    def _repr_html_(self) -> str:
+        heading, *sentences = self.summary().split("\n")
+        return notebook.card(heading, sentences)
 
     def __repr__(self) -> str:
         return f"Certificates(rule={self.rule}, n_points={self.n_points}, alpha={self.alpha:g})"

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,30 @@ from steadyset.bags import BagPredictions, Bags
 from steadyset.guarantees import Guarantee
 
 _ROUNDING = 2.0**-40  # probabilities this close are a tie, which does not count: sets are rounded outward
-_CHUNK = 1 << 23  # leave-one-out probabilities that are held at a time
+_CHUNK_BYTES = 64 << 20  # of predictions, or of leave-one-out probabilities, that are held at a time
+
+_Between = tuple[NDArray[np.int64], NDArray[np.int64]]  # the least and the most that a count may be
+
+
+@dataclass(frozen=True)
+class CoveragePromise:
+    """What is promised of covering sets about the true label alone: the share asked for, and the one that is proved."""
+
+    coverage: float
+    proved_coverage: float
+
+    @classmethod
+    def of(cls, coverage: float) -> "CoveragePromise":
+        """Return the promise at a coverage 1 - alpha: 1 - 2 alpha is proved."""
+        share = Fraction(repr(validation.level(coverage, "coverage")))
+        return cls(float(share), max(float(2 * share - 1), 0.0))
+
+    def __str__(self) -> str:
+        return (
+            f"Coverage: about {self.coverage:g} of the sets hold the true label in practice, and at least "
+            f"{self.proved_coverage:g} by theorem, for rows exchangeable with the training rows, on average over them, "
+            "where the number of bags is drawn as the theorem asks."
+        )
 
 
 @dataclass(frozen=True)
@@ -51,17 +75,13 @@ class CoveringPromise:
     @classmethod
     def of(cls, coverage: float, stability: Guarantee) -> "CoveringPromise":
         """Return the promise at a coverage."""
-        share = Fraction(repr(validation.level(coverage, "coverage")))
-        return cls(float(share), max(float(2 * share - 1), 0.0), stability)
+        about = CoveragePromise.of(coverage)
+        return cls(about.coverage, about.proved_coverage, stability)
 
     @property
     def coverage_sentence(self) -> str:
         """The promise about the true label."""
-        return (
-            f"Coverage: about {self.coverage:g} of the sets hold the true label in practice, and at least "
-            f"{self.proved_coverage:g} by theorem, for rows exchangeable with the training rows, on average over them, "
-            "where the number of bags is drawn as the theorem asks."
-        )
+        return str(CoveragePromise(self.coverage, self.proved_coverage))
 
     def __str__(self) -> str:
         return f"{self.coverage_sentence}\nStability: {self.stability}"
@@ -89,18 +109,27 @@ class CoveringRun:
         """Return the sets at the points of a block."""
         n_bags, n_points, n_classes = predictions.proba.shape
         columns = predictions.proba.reshape(n_bags, n_points * n_classes)
-        least, most = self._counts_between(columns)
-        inside, open_ = most < self._needed, (least < self._needed) & (most >= self._needed)
-        unsettled = np.flatnonzero(open_)
-        if len(unsettled):
-            inside[unsettled] = self._counts(columns[:, unsettled]) < self._needed
+        inside = np.empty(columns.shape[1], np.bool_)
+        step = max(1, _CHUNK_BYTES // (columns.itemsize * n_bags))
+        for start in range(0, len(inside), step):
+            inside[start : start + step] = self._inside(columns[:, start : start + step])
         return inside.reshape(n_points, n_classes)
 
-    def _counts_between(self, columns: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return bounds on the counts: p^i_y lies between the means of the smallest and of the largest bags."""
+    def _inside(self, columns: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return whether the count of each column is below what leaves a label out; each bound settles what it can."""
+        inside, open_ = np.ones(columns.shape[1], np.bool_), np.arange(columns.shape[1])
         if not len(self._own):
-            nothing = np.zeros(columns.shape[1], np.intp)
-            return nothing, nothing
+            return inside
+        for between in (self._counts_by_order, self._counts_by_sums, self._counts_by_means):
+            least, most = between(columns[:, open_])
+            inside[open_] = most < self._needed
+            open_ = open_[(least < self._needed) & (most >= self._needed)]
+            if not len(open_):
+                break
+        return inside
+
+    def _counts_by_order(self, columns: NDArray[Any]) -> _Between:
+        """Return bounds: p^i_y lies between the means of the smallest and of the largest bags."""
         n_bags = len(columns)
         fewest = int(self._taken.counts.min())
         ordered = np.partition(columns, sorted({fewest - 1, n_bags - fewest}), axis=0)
@@ -110,16 +139,21 @@ class CoveringRun:
         n = len(self._own)
         return n - np.searchsorted(self._own, high, side="right"), n - np.searchsorted(self._own, low, side="left")
 
-    def _counts(self, columns: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Return #{i : p^i_y(x) < p^i(x_i) of the row's own label}, for each column."""
-        values = np.ascontiguousarray(columns)[:, :, None]
-        counts = np.zeros(values.shape[1], np.intp)
-        step = max(1, min(255, _CHUNK // values.shape[1]))
+    def _counts_by_sums(self, columns: NDArray[Any]) -> _Between:
+        """Return bounds, nearly always equal, from the means in fixed point."""
+        least, most = np.empty((2, columns.shape[1]), np.int64)
+        values, taken = np.ascontiguousarray(columns)[:, :, None], self._taken
+        _native.count_below(values, taken.patterns, taken.counts, self._own - _ROUNDING, least, most, self._threads)
+        return least, most
+
+    def _counts_by_means(self, columns: NDArray[Any]) -> _Between:
+        """Return #{i : p^i_y(x) < p^i(x_i) of the row's own label} twice, for each column."""
+        values, taken = np.ascontiguousarray(columns)[:, :, None], self._taken
+        counts = np.zeros(values.shape[1], np.int64)
+        step = max(1, _CHUNK_BYTES // (8 * values.shape[1]))
         for start in range(0, len(self._own), step):
             stop = min(start + step, len(self._own))
             means = np.empty((stop - start, values.shape[1], 1))
-            taken = self._taken
             _native.leave_out_means(values, taken.patterns, taken.counts, start, stop, means, self._threads)
-            below = means[..., 0] < self._own[start:stop, None] - _ROUNDING
-            counts += below.view(np.uint8).sum(axis=0, dtype=np.uint8)  # at most 255 of them
-        return counts
+            counts += np.count_nonzero(means[..., 0] < self._own[start:stop, None] - _ROUNDING, axis=0)
+        return counts, counts

@@ -16,23 +16,27 @@ from steadyset.selection import KernelArguments, Rule
 class Decision:
     """How an audit applies a rule.
 
-    `kernel` is what the native audit takes; None for a callable that it does not know, which is called on all points of
-    one model at a time. The rest are the rule's own answers; such a callable has no margin and no path.
+    `kernels` are the rules that the native audit takes, whose union selects; none for a rule that it does not know,
+    which is called on one model at a time: at all of its points, unless the rule is one that goes `by_row`. The rest
+    are the rule's own answers; a rule without a kernel has no margin and no path here.
     """
 
     apply: Callable[[NDArray[np.float64]], NDArray[np.bool_]]
-    kernel: KernelArguments | None
+    kernels: tuple[KernelArguments, ...]
     lone_margin: float | None
     path_epsilon: float | None
     n_common: int = 1
+    by_row: bool = True
 
 
 def decision(rule: Any, seed: int) -> Decision:
     """Return how an audit applies a rule; a callable that takes `random_state` always gets the same seed."""
-    if isinstance(rule, Rule) and rule.kernel is not None:
-        return Decision(rule, rule.kernel, rule.lone_margin, rule.path_epsilon, rule.n_common)
-    n_common = rule.n_common if isinstance(rule, Rule) else 1
-    return Decision(_seeded(validation.rule(rule), seed), None, None, None, n_common)
+    if isinstance(rule, Rule) and rule.kernels:
+        return Decision(rule, rule.kernels, rule.lone_margin, rule.path_epsilon, rule.n_common)
+    apply = _seeded(validation.rule(rule), seed)
+    if isinstance(rule, Rule):
+        return Decision(apply, (), None, None, rule.n_common, rule.by_row)
+    return Decision(apply, (), None, None, by_row=False)
 
 
 def _seeded(rule: Callable[..., Any], seed: int) -> Callable[[NDArray[np.float64]], NDArray[np.bool_]]:

@@ -11,10 +11,9 @@ from steadyset import _native
 from steadyset._base import validation
 from steadyset.audit._decision import Decision
 from steadyset.audit._taken_bags import TakenBags
-from steadyset.selection import KernelArguments, entry_epsilons
+from steadyset.selection import entry_epsilons
 
 _CHUNK_BYTES = 64 << 20  # of each of the arrays that a chunk needs
-_SHIFTS_ONLY = -1  # the number of no rule
 
 
 def survey(
@@ -64,7 +63,7 @@ def compared(
     n_bags, _, n_classes = full.proba.shape
     bytes_per_point = max(full.proba.dtype.itemsize * n_bags * n_classes, 8 * taken.n_units)
     on_path = how.path_epsilon is not None
-    rule = how.kernel or KernelArguments(_SHIFTS_ONLY)  # type: ignore[arg-type]
+    rules = [kernel.asked() for kernel in how.kernels]
     sum_slack = validation.sum_slack(np.float64)
     for start, stop in _chunks(len(points), bytes_per_point):
         some = points[start:stop]
@@ -79,10 +78,7 @@ def compared(
             taken.counts,
             own,
             np.ascontiguousarray(full.sets[some]).view(np.uint8),
-            rule.rule,
-            rule.parameter,
-            rule.discount,
-            rule.k,
+            rules,
             sum_slack,
             entry_epsilons(own) if on_path else None,
             shift,
@@ -92,7 +88,7 @@ def compared(
             jaccard,
             threads,
         )
-        yield Chunk(full.first + some, shift, error, None if how.kernel is None else conflict, last, jaccard)
+        yield Chunk(full.first + some, shift, error, conflict if how.kernels else None, last, jaccard)
 
 
 def models(proba: NDArray[Any], taken: TakenBags, threads: int) -> Iterator[tuple[int, NDArray[np.float64]]]:

@@ -179,7 +179,7 @@ class AuditOptions:
 class AuditRun:
     """An audit whose points come block by block: whatever the blocks, the result is the same to the bit.
 
-    Only a rule from elsewhere, a callable that the native audit does not know, has to see all points at once.
+    Only a rule that does not go by row, such as a callable from elsewhere, has to see all points at once.
     """
 
     def __init__(self, how: Decision, taken: TakenBags, subject: Subject, n_points: int, options: AuditOptions) -> None:
@@ -196,6 +196,7 @@ class AuditRun:
         self._threads, self._progress = cpu.threads(options.n_jobs), options.progress or (lambda done, total: None)
         self._tally = Tally(MonteCarlo.unknown(n_points, self._taken.noise, self._taken.tail))
         self._first, self._told = 0, 0
+        self._modelled = 0  # points at which whole models have been compared
 
     @classmethod
     def of_rows(cls, bags: Bags, rule: Any, n_points: int, options: AuditOptions) -> "AuditRun":
@@ -230,14 +231,14 @@ class AuditRun:
     @property
     def needs_all_points(self) -> bool:
         """Whether the rule has to see all points of a model at once."""
-        return self._how.kernel is None
+        return not self._how.by_row
 
     def add(self, predictions: BagPredictions) -> None:
         """Audit the next points."""
         how, taken, tally = self._how, self._taken, self._tally
         mean = _reference_mean(predictions, taken)
         full = _kernel.FullModel(predictions.proba, mean, how.apply(mean), self._first)
-        if how.kernel is None:
+        if not how.kernels:
             _try_out(how, full, taken)
         least = int(min(taken.counts.min(), taken.reference.sum()))
         pruning = self._prune and how.lone_margin is not None
@@ -248,11 +249,13 @@ class AuditRun:
             tally.add(chunk)
             self._tell(tally.done)
         self._tell(tally.done)
-        if how.kernel is None:
+        if not how.kernels:
             reference = ReferenceModel(mean, how)
             for number, model in _kernel.models(predictions.proba, taken, self._threads):
-                tally.add_model(number, reference.compared(model))
-                self._tell(tally.done + number + 1)
+                tally.add_model(number, reference.compared(model), self._first)
+                share = number + 1 if self.needs_all_points else predictions.n_points * (number + 1) // taken.n_units
+                self._tell(tally.done + self._modelled + share)
+            self._modelled += predictions.n_points
         self._first += predictions.n_points
 
     def result(self) -> StabilityAudit:
@@ -262,7 +265,8 @@ class AuditRun:
     def _tell(self, done: int) -> None:
         if done > self._told:
             self._told = done
-            self._progress(done, self._n_points + (self._taken.n_units if self.needs_all_points else 0))
+            whole_models = self._taken.n_units if self.needs_all_points else self._n_points
+            self._progress(done, self._n_points + (0 if self._how.kernels else whole_models))
 
 
 def _reference_mean(predictions: BagPredictions, taken: TakenBags) -> NDArray[np.float64]:

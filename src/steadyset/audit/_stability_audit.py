@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import optional, saved_folders, validation
+from steadyset._base import notebook, optional, saved_folders, validation
 from steadyset._base.words import counted
 from steadyset.audit import _hypergeometric
 from steadyset.audit._saved import check_audit
@@ -422,6 +422,9 @@ class StabilityAudit:
                 f"epsilon must be at least {self.epsilon_floor:g}, below which there were too many conflicts to keep; "
                 f"got {epsilon:g}: a fresh audit at that epsilon answers."
             )
+
+    def _repr_html_(self) -> str:
+        return notebook.card(f"Largest instability {self.max_instability:.4g}", self.summary().split("\n"))
 
     def __repr__(self) -> str:
         return (

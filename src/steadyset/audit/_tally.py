@@ -1,5 +1,6 @@
 """Adding up an audit, point by point or model by model, into its one result."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,20 @@ class NearUnits:
     shift: NDArray[np.float32]
     last_conflict: NDArray[np.float64]
 
+    @classmethod
+    def joined(cls, parts: Sequence["NearUnits"]) -> "NearUnits":
+        """Return what was found at the points of one part after the other."""
+        before = np.cumsum([0] + [len(part.shift) for part in parts])
+        starts = [part.starts[:-1] + first for part, first in zip(parts, before, strict=False)]
+        return cls(
+            np.concatenate([*starts, before[-1:]]),
+            np.concatenate([part.number + np.int32(first) for part, first in zip(parts, before, strict=False)]),
+            np.concatenate([part.conflict for part in parts]),
+            np.concatenate([part.jaccard for part in parts]),
+            np.concatenate([part.shift for part in parts]),
+            np.concatenate([part.last_conflict for part in parts]),
+        )
+
     def moved(self, floor: float) -> NDArray[np.intp]:
         """Return the points at which some model gives another set, or might at an epsilon from `floor` on."""
         first = self.starts[:-1]
@@ -118,14 +133,15 @@ class Tally:
                 last = np.full(len(units), np.inf)
             self._keep(np.full(len(units), point), units, last, chunk.shift[k][units])
 
-    def add_model(self, unit: int, found: ModelComparison) -> None:
-        """Add all points, compared with the model without one unit; its shifts are added apart."""
+    def add_model(self, unit: int, found: ModelComparison, first: int = 0) -> None:
+        """Add points first, first + 1, ..., compared with the model without one unit; its shifts are added apart."""
         self._by_model = True
-        self._conflicts += found.conflict
-        self._influence[unit] = found.conflict.sum()
-        self._jaccard += found.jaccard
+        here = slice(first, first + len(found.conflict))
+        self._conflicts[here] += found.conflict
+        self._influence[unit] += found.conflict.sum()
+        self._jaccard[here] += found.jaccard
         points = np.flatnonzero(found.last_conflict >= 0)
-        self._keep(points, np.full(len(points), unit), found.last_conflict[points], found.shift[points])
+        self._keep(first + points, np.full(len(points), unit), found.last_conflict[points], found.shift[points])
 
     def add_shifts(self, points: NDArray[np.intp], shifts: NDArray[np.float32], error: float) -> None:
         """Add how far every unit moves these points, (points, units), and by how much these distances may be off."""
@@ -179,13 +195,12 @@ class Tally:
         self, points: NDArray[np.intp], units: NDArray[np.int32], known: NDArray[np.bool_], shift: NDArray[np.float32]
     ) -> None:
         """Keep each unit's largest shift, and the first point that has it."""
-        at = np.flatnonzero(known)
-        unit, moved = units.ravel()[at].astype(np.intp), shift[known]
-        best = self._score.copy()
-        np.maximum.at(best, unit, moved)
-        first = np.flatnonzero((moved == best[unit]) & (moved > self._score[unit]))[::-1]  # the last one written stays
+        every, largest = units.ravel(), shift.ravel()
+        at = np.flatnonzero(known.ravel() & (largest > self._score[every]))  # few, once some points are seen
+        unit, moved = every[at], largest[at]
+        np.maximum.at(self._score, unit, moved)
+        first = np.flatnonzero(moved == self._score[unit])[::-1]  # the last one written stays
         self._point[unit[first]] = points[at[first] // units.shape[1]]
-        self._score = best
 
     def audit(self, subject: Subject) -> StabilityAudit:
         """Return the result."""

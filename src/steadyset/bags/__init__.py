@@ -1,9 +1,12 @@
 """Bags: which training rows each learner sees, drawn so that the theorems apply, and what the bags predict."""
 
+from steadyset.bags._bag_digests import bag_digests, bag_numbers
 from steadyset.bags._bags import Bags, Part, concatenate, coupling_of, draw_bags
 from steadyset.bags._claims import check_bags
 from steadyset.bags._guarantee import guarantee_of_rule
 from steadyset.bags._hash import bag_key, id_words
+from steadyset.bags._learner_seeds import bag_seed
+from steadyset.bags._mend import GOAL, WEAK, Mend, mend
 from steadyset.bags._predictions import BLOCK, BagPredictions, checked_predictions, exact_predictions, sum_bags
 from steadyset.bags._row_ids import (
     POSITIONS,
@@ -15,15 +18,23 @@ from steadyset.bags._row_ids import (
     group_ids,
     with_parameters,
 )
+from steadyset.bags._saved import SavedBags, load_bags, save_bags
 
 __all__ = [
     "BLOCK",
+    "GOAL",
     "POSITIONS",
+    "WEAK",
     "BagPredictions",
     "Bags",
+    "Mend",
     "Part",
     "RowIds",
+    "SavedBags",
+    "bag_digests",
     "bag_key",
+    "bag_numbers",
+    "bag_seed",
     "check_bags",
     "checked_predictions",
     "concatenate",
@@ -37,6 +48,9 @@ __all__ = [
     "group_ids",
     "guarantee_of_rule",
     "id_words",
+    "load_bags",
+    "mend",
+    "save_bags",
     "sum_bags",
     "with_parameters",
 ]

@@ -2,10 +2,11 @@
 
 import itertools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from os import PathLike
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,8 @@ class Bags:
     """The rows of every bag, and how they were drawn.
 
     Make one with :func:`steadyset.draw_bags`, or adopt bags drawn elsewhere with :meth:`from_rows`. ``bags[b]`` gives
-    the row positions of bag b in the order of the row ids, ``len(bags)`` the number of bags.
+    the row positions of bag b in the order of the row ids, ``len(bags)`` the number of bags. A slice such as
+    ``bags[400:500]`` is these bags as a `Bags`, which knows how they were drawn.
 
     Attributes
     ----------
@@ -137,8 +139,16 @@ class Bags:
     def __iter__(self) -> Iterator[Rows]:
         return (self[b] for b in range(self.n_bags))
 
-    def __getitem__(self, bag: int) -> Rows:
-        """Return the row positions of a bag, in the order of the row ids."""
+    @overload
+    def __getitem__(self, bag: int) -> Rows: ...
+
+    @overload
+    def __getitem__(self, bag: slice) -> "Bags": ...
+
+    def __getitem__(self, bag: int | slice) -> "Rows | Bags":
+        """Return the row positions of a bag, in the order of the row ids; of a slice, these bags."""
+        if isinstance(bag, slice):
+            return self._taken(range(*bag.indices(self.n_bags)))
         number = self._number(bag)
         if self.resampling == "bootstrap" and isinstance(self._stored, Bits):
             ranks = np.sort(_draw_with_replacement(self._key(number), self.n_samples, self.bag_size or 0)[0]).astype(
@@ -191,14 +201,12 @@ class Bags:
         """Return the first `n_bags` bags of this draw: fewer of them, or more drawn from the same seed."""
         wanted = validation.count(n_bags, "n_bags")
         if wanted <= self.n_bags:
-            return self._take(wanted)
+            return self[:wanted]
         if self.seed is None or len(self.parts) != 1 or self.parts[0].first != 0:
             raise ValueError("with_bags can draw more bags only where all come from one seed, from bag 0 on.")
         self._require_ids("with_bags")
         part = Part(self.seed, self.n_bags, wanted - self.n_bags)
-        more = _draw(self.n_samples, part, self.bag_size or 0, self.resampling, self.ids)
-        together = concatenate([self, more])
-        return replace(together, parts=(Part(self.seed, 0, wanted),))
+        return concatenate([self, _draw(self.n_samples, part, self.bag_size or 0, self.resampling, self.ids)])
 
     def without_ids(self) -> "Bags":
         """Return the same bags without the ids of their rows, which tell whoever holds them which rows there were.
@@ -209,6 +217,51 @@ class Bags:
         if self.ids.values is None:
             return self
         return replace(self, ids=replace(self.ids, values=None), _stored=_by_position(self))
+
+    def save(self, folder: str | PathLike[str], *, overwrite: bool = False, ids: bool = True) -> None:
+        """Write the bags into a folder of plain ``.npy`` files and a JSON manifest, whole or not at all.
+
+        Parameters
+        ----------
+        folder : path
+            A folder that does not exist yet, or is empty.
+        overwrite : bool, default=False
+            Whether saved bags that are already there may be replaced.
+        ids : bool, default=True
+            Whether the ids of the rows are written too. Without them see :meth:`without_ids`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import steadyset as ss
+        >>> bags = ss.draw_bags(n_samples=6, n_bags=3, bag_size=3, sample_ids="abcdef")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     bags.save(folder)
+        ...     ss.Bags.load(folder) == bags
+        True
+        """
+        from steadyset.bags import _saved
+
+        _saved.save_bags(self if ids else self.without_ids(), folder, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> "Bags":
+        """Read what :meth:`save` wrote; anything else is refused, with a ValueError.
+
+        Digests are checked over everything, and bags that come from a seed are drawn again and compared, unless their
+        ids were left out.
+
+        Parameters
+        ----------
+        folder : path
+
+        Returns
+        -------
+        Bags
+        """
+        from steadyset.bags import _saved
+
+        return _saved.load_bags(folder).bags
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Bags):
@@ -249,13 +302,19 @@ class Bags:
             number -= part.n_bags
         raise IndexError("adopted bags have no seed.")
 
-    def _take(self, wanted: int) -> "Bags":
-        parts, left = [], wanted
+    def _taken(self, numbers: range) -> "Bags":
+        if len(numbers) == 0:
+            raise ValueError(f"a slice of bags must hold at least one of the {self.n_bags}; got none.")
+        if numbers.step != 1:
+            return concatenate([self._taken(range(number, number + 1)) for number in numbers])
+        parts, at = [], 0
         for part in self.parts:
-            if left > 0:
-                parts.append(replace(part, n_bags=min(part.n_bags, left)))
-                left -= part.n_bags
-        return replace(self, n_bags=wanted, parts=tuple(parts), _stored=self._stored.take(0, wanted))
+            first, last = max(numbers.start - at, 0), min(numbers.stop - at, part.n_bags)
+            if first < last:
+                parts.append(Part(part.seed, part.first + first, last - first))
+            at += part.n_bags
+        stored = self._stored.take(numbers.start, numbers.stop)
+        return replace(self, n_bags=len(numbers), parts=tuple(parts), _stored=stored)
 
     @cached_property
     def _order(self) -> Rows | None:
@@ -288,6 +347,8 @@ def draw_bags(
     resampling: Literal["subbagging", "bootstrap"] = "subbagging",
     seed: int = 0,
     sample_ids: Any = None,
+    *,
+    first: int = 0,
 ) -> Bags:
     """Draw bags of training rows, such that deleting a row changes as little as possible.
 
@@ -313,6 +374,10 @@ def draw_bags(
         A distinct name for each row that stays with it when others are dropped or moved, or what
         :func:`steadyset.content_ids` makes of the rows. Without ids rows are known by their positions: dropping
         one renumbers those behind it and redraws every bag, so that the coupling is "any".
+    first : int, default=0
+        The number of the first bag: ``first=400, n_bags=100`` draws bags 400 to 499, for one of several machines.
+        :func:`steadyset.bag_seed` gives the seed of each bag's learner, and :meth:`BagPredictions.concatenate` puts
+        what they predict together again.
 
     Returns
     -------
@@ -342,13 +407,15 @@ def draw_bags(
     wanted = validation.count(n_bags, "n_bags")
     size = validation.resolve_bag_size(bag_size, n, resampling)
     ids = POSITIONS if sample_ids is None else given_ids(sample_ids, n)
-    return _draw(n, Part(validation.seed(seed), 0, wanted), size, resampling, ids)
+    begin = validation.count(first, "first", 0)
+    return _draw(n, Part(validation.seed(seed), begin, wanted), size, resampling, ids)
 
 
 def concatenate(pieces: Sequence[Bags]) -> Bags:
     """Return all bags of several draws from the same rows as one.
 
-    Draws of one kind and size keep what is known of them, seeds of each included; others become adopted bags.
+    Draws of one kind and size keep what is known of them, seeds of each included; others become adopted bags. Runs of
+    bag numbers that follow each other become one.
     """
     first = pieces[0]
     for other in pieces[1:]:
@@ -365,7 +432,7 @@ def concatenate(pieces: Sequence[Bags]) -> Bags:
         size,
         first.resampling if known else None,
         first.ids,
-        parts if known and first.resampling is not None else (),
+        _as_runs(parts) if known and first.resampling is not None else (),
         stored,
     )
 
@@ -422,6 +489,17 @@ def reject_shared_bags(parts: tuple[Part, ...]) -> None:
     for (seed, _, end), (next_seed, start, _) in itertools.pairwise(spans):
         if seed == next_seed and start < end:
             raise ValueError(f"bags must be different draws to be put together; got bag {start} of seed {seed} twice.")
+
+
+def _as_runs(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Return the parts with those of one seed that go on where the one before ends in one."""
+    runs: list[Part] = []
+    for part in parts:
+        if runs and runs[-1].seed == part.seed and runs[-1].first + runs[-1].n_bags == part.first:
+            runs[-1] = replace(runs[-1], n_bags=runs[-1].n_bags + part.n_bags)
+        else:
+            runs.append(part)
+    return tuple(runs)
 
 
 def _by_position(bags: Bags) -> Bits | Indices:

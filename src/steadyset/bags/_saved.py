@@ -1,15 +1,38 @@
 """The saved form of bags: what a manifest says of them, and the arrays beside it."""
 
+from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base.saved_folders import SavedFolder
+from steadyset._base.saved_folders import SavedFolder, labels_from_json, labels_to_json, read_folder, write_folder
 from steadyset.bags._bags import Bags, Part
 from steadyset.bags._claims import check_bags
 from steadyset.bags._membership import Bits, Indices
 from steadyset.bags._row_ids import RowIds
+
+
+@dataclass(frozen=True, eq=False)
+class SavedBags:
+    """Bags that were saved by themselves, and the label space of their rows where it was saved with them."""
+
+    bags: Bags
+    classes: NDArray[Any] | None
+
+
+def save_bags(bags: Bags, folder: str | PathLike[str], *, overwrite: bool, classes: NDArray[Any] | None = None) -> None:
+    """Write bags by themselves, with the label space of their rows where it is given."""
+    header = {"bags": bags_header(bags)} | ({} if classes is None else {"classes": labels_to_json(classes)})
+    write_folder(folder, "Bags", header, bags_arrays(bags), overwrite=overwrite)
+
+
+def load_bags(folder: str | PathLike[str]) -> SavedBags:
+    """Read bags that were saved by themselves."""
+    with read_folder(folder, "Bags", mapped=None, auto=False) as saved:
+        labels = labels_from_json(saved.header("classes")) if "classes" in saved.manifest else None
+        return SavedBags(bags_from(saved), labels)
 
 
 def bags_header(bags: Bags) -> dict[str, Any]:

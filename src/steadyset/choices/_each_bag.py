@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from steadyset._base import validation
 from steadyset._base.one_thread import one_thread
 from steadyset._base.sklearn_doors import num_samples, params_of_rows, take
-from steadyset.bags import Bags, draw_bags, guarantee_of_rule
+from steadyset.bags import Bags, bag_seed, draw_bags, guarantee_of_rule
 from steadyset.choices import _finished_bags
 from steadyset.ensemble import (
     bag_bar,
     chosen_ids,
     in_parallel,
     kept_seed,
-    learner_seed,
     leave_interrupts_to_the_caller,
     named_by_bag,
     preferred,
@@ -96,9 +95,7 @@ class Votes:
         place = preferred(self.learner, data.X)
         length = run_length(place, max(len(left), 1), joblib.effective_n_jobs(model.n_jobs))
         runs = [left[start : start + length] for start in range(0, len(left), length)]
-        arguments = (
-            (self.work, data, finished, [(bags[b], b, learner_seed(self.seed, b)) for b in run]) for run in runs
-        )
+        arguments = ((self.work, data, finished, [(bags[b], b, bag_seed(self.seed, b)) for b in run]) for run in runs)
         with bag_bar(len(bags), model.verbose, f"{type(model).__name__} - bags") as advance:
             if found:
                 advance(len(found))

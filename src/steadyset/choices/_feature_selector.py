@@ -135,6 +135,11 @@ class StableFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         validation.epsilon(self.epsilon)
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise TypeError(f"estimator must have fit; got {validation.shown(self.estimator)}.")
+        if not (isinstance(self.importance_getter, str) or callable(self.importance_getter)):
+            raise TypeError(
+                'importance_getter must be "auto", "permutation", the name of an attribute or a callable; got '
+                f"{validation.shown(self.importance_getter)}."
+            )
         rows = validate_data(self, as_rows(X), skip_check_array=True)
         if not hasattr(rows, "columns"):  # frames reach the estimator as they are
             rows = check_array(rows, accept_sparse="csr", dtype=None, ensure_all_finite=False)

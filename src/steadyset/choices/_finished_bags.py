@@ -42,8 +42,7 @@ class FinishedBags:
         for bag in range(n_bags):
             path = self._path(bag)
             try:
-                with whole_files.open_regular(path) as file:
-                    content = digests.unsealed(file.read(), self._about(path))
+                content = digests.unsealed(whole_files.content_of(path), self._about(path))
                 found[bag] = joblib.load(io.BytesIO(content))
             except Exception:  # not there, not ours, or damaged from outside: the bag is asked again
                 continue

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.inspection import permutation_importance
 
 from steadyset._base import validation
 from steadyset.choices._each_bag import Rows
@@ -32,6 +31,8 @@ def importances(estimator: Any, getter: Any, rows: Rows, n_features: int) -> NDA
 
 def _raw(estimator: Any, getter: Any, rows: Rows) -> Any:
     if getter == "permutation":
+        from sklearn.inspection import permutation_importance  # with plots of its own, which take long to import
+
         found = permutation_importance(estimator, rows.X, rows.y, n_repeats=_REPEATS, random_state=rows.seed)
         return np.maximum(found.importances_mean, 0.0)  # a loss below 0 is noise about none
     if callable(getter):

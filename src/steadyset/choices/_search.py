@@ -1,7 +1,7 @@
 """StableSearch: which settings of a search hold steady when a training row is dropped."""
 
 import inspect
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,6 +227,8 @@ class _BagSearch:
         else:
             search = _settings.searched(self.search, rows.seed)
             search.fit(rows.X, *target, **rows.fit_params)
+            if not hasattr(search, "best_params_"):
+                raise _no_search(self.search)
             value = search.best_params_
         try:
             return (_hashed if _is_function(self.search) else _settings.canonical)(value), value
@@ -250,9 +252,21 @@ def _is_function(search: Any) -> bool:
 
 def _check(search: Any, refit: bool) -> None:
     if isinstance(search, type) or not (hasattr(search, "fit") or callable(search)):
-        raise TypeError(
-            "search must be an object with fit and best_params_, or a callable that returns a hashable choice; "
-            f"got {validation.shown(search)}."
-        )
+        raise _no_search(search)
     if refit and not hasattr(search, "estimator"):
         raise ValueError(f"refit must be False for a search without an estimator; got {validation.shown(search)}.")
+    from sklearn.model_selection import PredefinedSplit  # slow to import, and a search has imported it
+
+    splits = getattr(search, "cv", None)
+    if isinstance(splits, PredefinedSplit) or (isinstance(splits, Iterable) and not hasattr(splits, "split")):
+        raise ValueError(
+            "cv of the search must be a number of folds or a splitter, since every bag has rows of its own; got "
+            f"{validation.shown(splits)}, which names rows of one table."
+        )
+
+
+def _no_search(search: Any) -> TypeError:
+    return TypeError(
+        "search must be an object with fit and best_params_, or a callable that returns a hashable choice; "
+        f"got {validation.shown(search)}."
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import optional, validation
+from steadyset._base import notebook, optional, validation
 from steadyset.audit import StabilityAudit, audit_votes
 from steadyset.bags import Bags, guarantee_of_rule
 from steadyset.choices._votes import counted
@@ -186,6 +186,16 @@ class StableChoice:
         if self.bags is None:
             raise ValueError(f"bags must be given to stable_choice for {wanted}; got None.")
         return self.bags
+
+    def _repr_html_(self) -> str:
+        body = [
+            (str(outcome), f"{share:.3g}", f"{entry:.3g}", "in" if chosen else "out")
+            for outcome, share, entry, chosen in zip(
+                self.outcomes[:_SHOWN], self.shares, self.entry_epsilons, self._mask, strict=False
+            )
+        ]
+        numbers = notebook.table(("outcome", "share of bags", "enters at epsilon", "in the set"), body)
+        return notebook.card("A choice that holds steady", [self.summary()], numbers)
 
     def __repr__(self) -> str:
         chosen = "any outcome" if self.any_outcome else f"{len(self.candidates)} of {len(self.outcomes)} outcomes"

@@ -2,7 +2,22 @@
 
 import typer
 
-from steadyset.cli import audit, demo, explore, fit, plan, predict, report, reproduce, select
+from steadyset.cli import (
+    audit,
+    bags,
+    certify,
+    collect,
+    compare,
+    demo,
+    explore,
+    fit,
+    plan,
+    predict,
+    refit,
+    report,
+    reproduce,
+    select,
+)
 
 app = typer.Typer(
     name="steadyset",
@@ -22,7 +37,12 @@ app.command(epilog=plan.EXAMPLES)(plan.plan)
 app.command()(explore.explore)
 app.command(epilog=select.EXAMPLES)(select.select)
 app.command(epilog=fit.EXAMPLES)(fit.fit)
+app.command(epilog=refit.EXAMPLES)(refit.refit)
 app.command(epilog=predict.EXAMPLES)(predict.predict)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
+app.command(epilog=certify.EXAMPLES)(certify.certify)
+app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=report.EXAMPLES)(report.report)
+app.command(epilog=bags.EXAMPLES)(bags.bags)
+app.command(epilog=collect.EXAMPLES)(collect.collect)
 app.add_typer(reproduce.app, name="reproduce")

@@ -15,9 +15,20 @@ if TYPE_CHECKING:
     from steadyset.tables import CsvFormat
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file of `steadyset fit`.")]
+Source = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file of `steadyset fit`, or a folder of `steadyset collect`.")
+]
+PointData = Annotated[
+    str | None,
+    typer.Argument(metavar="DATA", help="CSV, Parquet or npz, or - for CSV; for a folder, the points it is at."),
+]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet or npz, or - for CSV.")]
 Sets = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help=".csv, .parquet, .npy, or -.")]
 NewEpsilon = Annotated[float | None, typer.Option(metavar="NUMBER", help="Another epsilon than the model's.")]
+Coverage = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="Sets that hold the true label about that often, such as 0.9, and hold steady."),
+]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of what is drawn at random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no notes.")]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steadyset._base import whole_files
+from steadyset._base.validation import level
 from steadyset.cli._errors import note
 from steadyset.cli._options import ModelOptions
 from steadyset.selection import with_epsilon
@@ -49,6 +50,26 @@ def open_both(model_path: str, data: str, options: ModelOptions, ids: str | None
     if model.target.name in table.column_names:
         labels, known = _known_labels(model, table, options.quiet)
     return Read(model, table, X, labels, known)
+
+
+def check_coverage(source: Any, coverage: float | None) -> None:
+    """Refuse a coverage that is none, or a model that has not kept what it takes."""
+    if coverage is None:
+        return
+    level(coverage, "coverage")
+    if not hasattr(source, "bags_"):
+        raise ValueError(
+            "--coverage must be left out for neighbors and for folders of predictions, which keep no bags."
+        )
+    if "oob_label_proba_" not in vars(source):
+        raise ValueError("--coverage needs a model fitted with its out-of-bag score; got one of `fit --no-score`.")
+
+
+def needed(data: str | None) -> str:
+    """Return the name of the table, which a model cannot do without."""
+    if data is None:
+        raise ValueError("DATA must be given with a model file; only a folder of predictions knows its points.")
+    return data
 
 
 def note_index(names: Sequence[str], option: str) -> None:

@@ -1,7 +1,9 @@
 """`steadyset audit`: which training rows turn which predictions around."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -24,6 +26,9 @@ Examples:
   steadyset audit model.skops new.csv --points 2000 --left-out 1000 --seed 1
       at 2,000 rows drawn at random, for 1,000 training rows drawn at random
 
+  steadyset audit predictions
+      what the bags of a folder of steadyset collect predict, at its points
+
   steadyset audit model.skops new.csv --json > audit.json
       for machines
 """
@@ -31,8 +36,8 @@ Examples:
 
 @_options.grouped
 def audit(
-    model: _options.Model,
-    data: _options.Data,
+    model: _options.Source,
+    data: _options.PointData = None,
     left_out: Annotated[
         str, typer.Option(metavar="all|N", help="The training rows to leave out; a number draws that many at random.")
     ] = "all",
@@ -59,19 +64,50 @@ def audit(
         from steadyset.tables import output_format
 
         if output is not None:
-            whole_files.check_output(output, data, model)
+            whole_files.check_output(output, *([] if data is None else [data]), model)
             if output_format(output) == "npy":
                 raise ValueError(f"output must end in .csv or .parquet; got {output!r}.")
-        read = _session.open_both(model, data, options)
-        X, rows = _session.drawn(read.X, points, seed)
-        clf = read.model.classifier
-        rule, threads = read.rule(epsilon), None if options.n_jobs == -1 else options.n_jobs
+        threads = None if options.n_jobs == -1 else options.n_jobs
+        asked = {"left_out": units, "random_state": seed, "n_jobs": threads}
+        work, rows, ids = (_of_folder if os.path.isdir(model) else _of_model)(
+            model, data, points, epsilon, seed, options
+        )
         with _session.told_once(options.quiet), _session.bar("points", options.quiet) as advance:
-            found = clf.audit(X, rule, left_out=units, random_state=seed, n_jobs=threads, progress=advance)
+            found = work(**asked, progress=advance)
         if output is not None:
             _write_points(found, rows, output)
-        named = read.model.id_column is not None and hasattr(clf, "bags_")
-        _tell(found, clf.bags_.sample_ids if named else None, rows, options.as_json)
+        _tell(found, ids, rows, options.as_json)
+
+
+_Work = tuple[Callable[..., "StabilityAudit"], NDArray[np.intp], NDArray[Any] | None]  # the audit, points, ids of rows
+
+
+def _of_model(
+    model: str, data: str | None, points: int | None, epsilon: float | None, seed: int, options: _options.ModelOptions
+) -> _Work:
+    from steadyset.cli import _session
+
+    read = _session.open_both(model, _session.needed(data), options)
+    X, rows = _session.drawn(read.X, points, seed)
+    clf = read.model.classifier
+    named = read.model.id_column is not None and hasattr(clf, "bags_")
+    return partial(clf.audit, X, read.rule(epsilon)), rows, clf.bags_.sample_ids if named else None
+
+
+def _of_folder(
+    model: str, data: str | None, points: int | None, epsilon: float | None, seed: int, options: _options.ModelOptions
+) -> _Work:
+    from steadyset.audit import audit_bags
+    from steadyset.cli import _predictions
+
+    read = _predictions.open_predictions(model, data, None, options)
+    predictions, rows = read.drawn(points, seed)
+    ids = predictions.bags.ids
+    return (
+        partial(audit_bags, predictions, _predictions.rule_at(epsilon)),
+        rows,
+        ids.values if ids.kind == "given" else None,
+    )
 
 
 def _count(text: str) -> int:

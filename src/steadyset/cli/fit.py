@@ -11,17 +11,16 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from steadyset.cli import _options
+from steadyset.cli import _options, _role_columns
 from steadyset.cli._answers import echo_json, guarantee_json, without_none
 from steadyset.cli._errors import note, sentences
+from steadyset.cli._out_of_bag import OutOfBag, out_of_bag
 
 if TYPE_CHECKING:
     from steadyset.ensemble import StableClassifier
     from steadyset.guarantees import Guarantee
     from steadyset.neighbors import StableNeighborsClassifier
     from steadyset.tables import Column, TableModel, Target
-
-_WEAK = 0.1  # a bound above it promises so little that a way to a better one is worth naming
 
 EXAMPLES = """
 Examples:
@@ -137,7 +136,9 @@ def fit(
     model_format: Annotated[
         str, typer.Option("--format", metavar="NAME", help="skops; or joblib, which runs code when it is read.")
     ] = "skops",
-    score: Annotated[bool, typer.Option(help="Work out the out-of-bag score.")] = True,
+    score: Annotated[
+        bool, typer.Option(help="Work out the out-of-bag score, and keep what `predict --coverage` needs.")
+    ] = True,
     keep_ids: Annotated[
         bool, typer.Option("--ids/--no-ids", help="Whether the file holds ids or digests of the training rows.")
     ] = True,
@@ -182,16 +183,17 @@ def fit(
         with _session.told_once(options.quiet):
             rows = _training_rows(table, target, roles, options.quiet)
             seconds = (_keep if clf is learner else _train)(clf, rows)
-            scores = _out_of_bag(clf, rows) if score else None
+            scores = out_of_bag(clf, rows.X, rows.labels) if score else None
         facts = {
             "missing": missing,
             "estimator": estimator,
             "out_of_bag": None if scores is None else without_none(scores),
             "n_rows": len(rows.labels),
+            "roles": {"group": roles.group, "weights": roles.weights},
         }
         if not keep_ids and clf is not learner:
             clf.bags_ = clf.bags_.without_ids()
-            for name in ("row_digests_", "group_labels_"):
+            for name in ("row_digests_", "unit_digests_", "group_labels_"):
                 clf.__dict__.pop(name, None)
         made = TableModel(clf, tuple(rows.columns), rows.target, roles.id_column, current_versions(), facts)
         untrusted = save_model(made, output, joblib_format=model_format == "joblib")
@@ -212,23 +214,12 @@ class _TrainingRows:
 
 
 @dataclass(frozen=True)
-class _OutOfBag:
-    """The sets of training rows from the bags that left them out; no scores where every bag holds every row."""
-
-    n_rows: int
-    accuracy: float | None = None  # of the most probable label
-    coverage: float | None = None
-    correct_single: float | None = None
-    mean_set_size: float | None = None
-
-
-@dataclass(frozen=True)
 class _Fitted:
     """A model that was written to a file, and what is worth telling about it."""
 
     model: "TableModel"
     seconds: float
-    out_of_bag: _OutOfBag | None
+    out_of_bag: OutOfBag | None
     output: str
     untrusted: list[str]
 
@@ -262,9 +253,9 @@ def _training_rows(table: Any, target_name: str, roles: _Roles, quiet: bool) -> 
         _session.note_index(index, "--feature")
     columns = choose_columns(table, features, roles.categorical or ())
     X = to_frame(table, columns)
-    weights = None if roles.weights is None else _weights(table, roles.weights)
-    ids = None if roles.id_column is None else _ids(table, roles.id_column)
-    groups = None if roles.group is None else _names(table, roles.group, "group")
+    weights = None if roles.weights is None else _role_columns.weights(table, roles.weights)
+    ids = None if roles.id_column is None else _role_columns.row_names(table, roles.id_column)
+    groups = None if roles.group is None else _role_columns.names(table, roles.group, "group")
     return _TrainingRows(X, labels, columns, target, ids, groups, weights)
 
 
@@ -275,7 +266,7 @@ def _train(clf: "StableClassifier", rows: _TrainingRows) -> float:
 
     if not _trains_together(clf.estimator, rows.X):
         clf.set_params(estimator=with_encoders(clf.estimator, rows.columns))
-    fit_params = {} if rows.weights is None else _weight_params(clf.estimator, rows.weights)
+    fit_params = {} if rows.weights is None else _role_columns.weight_params(clf.estimator, rows.weights)
     started = time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr):  # progress bars; stdout is for results
         ids: Any = rows.ids if rows.groups is None else "group"  # names of groups stay with them as those of rows do
@@ -322,6 +313,22 @@ def data_to_try(data: str, target: str, learner: Any) -> DataToTry:
     return DataToTry(rows.X, rows.labels, learner if reads else with_encoders(learner, rows.columns))
 
 
+@dataclass(frozen=True, eq=False)
+class RowsToDraw:
+    """The ids of the rows of a table, and the label space."""
+
+    ids: Any
+    classes: NDArray[Any]
+
+
+def rows_to_draw(table: Any, target: str, id_column: str | None, drop: list[str] | None, quiet: bool) -> RowsToDraw:
+    """Return what bags of a table are drawn from, as a fit with the same options would."""
+    from steadyset.ensemble import chosen_ids
+
+    rows = _training_rows(table, target, _Roles(id_column=id_column, drop=drop), quiet)
+    return RowsToDraw(chosen_ids(rows.ids, rows.X, rows.labels, {}), np.unique(rows.labels))
+
+
 def _trains_together(learner: Any, X: Any) -> bool:
     """Return whether the learner trains many bags at once and can read these columns without encoders."""
     from steadyset.tables import reads_frames
@@ -331,74 +338,16 @@ def _trains_together(learner: Any, X: Any) -> bool:
     return hasattr(learner, "fit_bags") and all(kind == "float64" for kind in X.dtypes) and not X.isna().any().any()
 
 
-def _weights(table: Any, name: str) -> Any:
-    from steadyset.tables import Column, to_frame
-
-    weights = to_frame(table, [Column(name, "number")])[name].to_numpy()
-    if not (weights >= 0).all():
-        row = int((~(weights >= 0)).argmax()) + 1
-        raise ValueError(f"weights must be numbers that are at least 0; got {weights[row - 1]} in row {row}.")
-    return weights
-
-
-def _weight_params(base: Any, weights: Any) -> dict[str, Any]:
-    from sklearn.pipeline import Pipeline
-
-    if not isinstance(base, Pipeline):
-        return {"sample_weight": weights}
-    from sklearn.utils.validation import has_fit_parameter
-
-    if not has_fit_parameter(base[-1], "sample_weight"):
-        raise ValueError(f"weights must be left out for {type(base[-1]).__name__}, whose fit does not take them.")
-    return {"classifier__sample_weight": weights}
-
-
-def _ids(table: Any, name: str) -> list[str]:
-    ids = _names(table, name, "id_column")
-    if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        twice = next(text for text in ids if text in seen or seen.add(text))  # type: ignore[func-returns-value]
-        raise ValueError(f"id_column {name!r} must have distinct names; got {twice!r} more than once.")
-    return ids
-
-
-def _names(table: Any, name: str, role: str) -> list[str]:
-    from steadyset.tables import as_text
-
-    names: list[Any] = as_text(table[name]).to_pylist()
-    if None in names:
-        raise ValueError(f"{role} {name!r} must have a name for every row; got none in row {names.index(None) + 1}.")
-    return names
-
-
-def _out_of_bag(clf: "StableClassifier | StableNeighborsClassifier", rows: _TrainingRows) -> _OutOfBag:
-    from steadyset import metrics
-    from steadyset._base import validation
-
-    proba = clf.oob_proba(rows.X)
-    known = ~np.isnan(proba).any(axis=1)
-    if not known.any():
-        return _OutOfBag(0)
-    sets = validation.rule_mask(clf.rule_, proba[known])
-    y, classes = rows.labels[known], clf.classes_
-    return _OutOfBag(
-        n_rows=int(known.sum()),
-        accuracy=float(np.mean(classes[np.argmax(proba[known], axis=1)] == y)),
-        coverage=float(metrics.coverage_score(y, sets, classes=classes)),
-        correct_single=float(metrics.correct_single_score(y, sets, classes=classes)),
-        mean_set_size=float(metrics.mean_set_size(sets)),
-    )
-
-
 def _tell(found: _Fitted, options: _options.TableOptions) -> None:
     try:
         guarantee, words = found.model.classifier.guarantee(), None
     except ValueError as error:
         guarantee, words = None, f"No guarantee: {error}"
+    clf, columns = found.model.classifier, found.model.columns
     if options.as_json:
         echo_json(_as_json(found, guarantee))
+        _tell_hint(guarantee, clf.rule_, options.quiet)
         return
-    clf, columns = found.model.classifier, found.model.columns
     kinds = [column.kind for column in columns]
     counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("number", "category", "date") if kind in kinds)
     typer.echo(
@@ -406,20 +355,22 @@ def _tell(found: _Fitted, options: _options.TableOptions) -> None:
         f"{len(clf.classes_)} labels, {len(kinds)} features ({counted}), {found.seconds:.1f} s."
     )
     typer.echo(f"Guarantee: {guarantee}" if guarantee is not None else words)
-    if guarantee is not None and guarantee.delta > _WEAK and not options.quiet and hasattr(clf, "bags_"):
-        from steadyset.cli import _promise_hint
-
-        note(_promise_hint.hint(guarantee, clf.rule_))
+    _tell_hint(guarantee, clf.rule_, options.quiet)
     scores = found.out_of_bag
     if scores is not None and scores.n_rows:
-        typer.echo(
-            f"Out of bag: accuracy {scores.accuracy:.4f} (of the most probable label); the sets hold the true "
-            f"label for {scores.coverage:.4f} of the rows and nothing else for {scores.correct_single:.4f}, with "
-            f"{scores.mean_set_size:.3f} labels on average."
-        )
+        typer.echo(scores.in_words())
     if found.untrusted and not options.quiet:
         trusted = " ".join(f"--trust {name}" for name in found.untrusted)
         note(f"other libraries' types are in the model: to read it, predict, audit and report need {trusted}")
+
+
+def _tell_hint(guarantee: "Guarantee | None", rule: Any, quiet: bool) -> None:
+    """Name what mends a promise that says little."""
+    from steadyset.bags import WEAK
+    from steadyset.cli import _promise_hint
+
+    if guarantee is not None and guarantee.delta > WEAK and not quiet:
+        note(_promise_hint.hint(guarantee, rule))
 
 
 def _bags_in_words(clf: Any) -> str:

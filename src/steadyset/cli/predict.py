@@ -1,5 +1,6 @@
 """`steadyset predict`: a model and a table in, label sets, probabilities and labels out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,9 @@ Examples:
   steadyset predict model.skops new.parquet --epsilon 0.1 --output predictions.parquet
       another epsilon; nothing is fitted again
 
+  steadyset predict model.skops new.csv --coverage 0.9 --output predictions.csv
+      sets that hold the true label about 9 times in 10, and hold steady too
+
   steadyset predict model.skops new.csv | head
       to standard output
 """
@@ -36,6 +40,7 @@ def predict(
     data: _options.Data,
     output: _options.Sets = "-",
     epsilon: _options.NewEpsilon = None,
+    coverage: _options.Coverage = None,
     id_column: Annotated[
         str | None,
         typer.Option(
@@ -60,27 +65,33 @@ def predict(
         read = _session.open_both(model, data, options, id_column)
         if id_column is not None:
             require_column(read.table.column_names, id_column, "id_column")
+        _session.check_coverage(read.model.classifier, coverage)
         with _session.told_once(options.quiet):
-            proba = _probabilities(read, options.quiet)
-            mask = validation.rule_mask(read.rule(epsilon), proba)
+            clf = read.model.classifier
+            proba = _in_blocks(clf.predict_proba, read, options.quiet)
+            if coverage is None:
+                mask = validation.rule_mask(read.rule(epsilon), proba)
+            else:
+                mask = _in_blocks(lambda X: clf.predict_covering_set(X, coverage, epsilon), read, options.quiet)
         sets.check_labels(_label_texts(read.model.classifier))
         with open_writer(output) as writer:
             writer.write(mask if sets.kind == "npy" else _table(read, proba, mask, sets, id_column))
-        _tell(read, proba, mask, output, options)
+        promise = None if coverage is None else _Promise.of(clf, coverage, epsilon)
+        _tell(_Predicted(read, proba, mask, promise), output, options)
 
 
 def _label_texts(clf: "StableClassifier") -> list[str]:
     return [str(label) for label in clf.classes_.tolist()]
 
 
-def _probabilities(read: "Read", quiet: bool) -> Any:
-    """Return the probabilities, block by block, so that a long table shows progress."""
+def _in_blocks(predict: Callable[[Any], Any], read: "Read", quiet: bool) -> Any:
+    """Return what is predicted of all rows, block by block, so that a long table shows progress."""
     from steadyset.cli import _session
 
     n_rows, step, parts = len(read.X), 20_000, []
     with _session.bar("rows", quiet) as advance:
         for start in range(0, n_rows, step):
-            parts.append(read.model.classifier.predict_proba(read.X.iloc[start : start + step]))
+            parts.append(predict(read.X.iloc[start : start + step]))
             advance(min(start + step, n_rows), n_rows)
     return np.concatenate(parts)
 
@@ -98,6 +109,36 @@ def _table(read: "Read", proba: Any, mask: Any, sets: "SetOutput", ids: str | No
     columns |= sets.columns(mask, labels)
     columns |= {f"proba_{label}": proba[:, j] for j, label in enumerate(labels)}
     return as_table(columns, sets.path)
+
+
+@dataclass(frozen=True)
+class _Promise:
+    """The two promises of covering sets, each in a sentence and in numbers."""
+
+    words: tuple[str, str]
+    numbers: dict[str, Any]
+
+    @classmethod
+    def of(cls, clf: "StableClassifier", coverage: float, epsilon: float | None) -> "_Promise":
+        from steadyset.audit import CoveragePromise
+
+        about = CoveragePromise.of(coverage)
+        numbers: dict[str, Any] = {"asked": about.coverage, "proved": about.proved_coverage}
+        try:
+            steady = clf.covering_promise(coverage, epsilon).stability
+        except ValueError as error:
+            return cls((str(about), f"Stability: no guarantee: {error}"), {**numbers, "delta": None})
+        return cls((str(about), f"Stability: {steady}"), {**numbers, "delta": steady.delta})
+
+
+@dataclass(frozen=True)
+class _Predicted:
+    """Rows of a table with their probabilities and sets, and what is promised where a coverage was asked for."""
+
+    read: "Read"
+    proba: Any
+    mask: Any
+    promise: _Promise | None
 
 
 @dataclass(frozen=True)
@@ -128,9 +169,10 @@ def _measure(read: "Read", proba: Any, mask: Any) -> _Measured:
     return _Measured(int(known.sum()), None if seen is None else int(seen.sum()), float((single == y).mean()), report)
 
 
-def _tell(read: "Read", proba: Any, mask: Any, output: str, options: _options.ModelOptions) -> None:
+def _tell(made: _Predicted, output: str, options: _options.ModelOptions) -> None:
     from steadyset.ensemble import training_rows_in_words
 
+    read, proba, mask = made.read, made.proba, made.mask
     measured = None if read.labels is None else _measure(read, proba, mask)
     sizes = mask.sum(axis=1)
     mean_size, single = float(sizes.mean()), float((sizes == 1).mean())
@@ -140,11 +182,14 @@ def _tell(read: "Read", proba: Any, mask: Any, output: str, options: _options.Mo
             "n_rows": len(mask),
             "mean_set_size": mean_size,
             "share_of_single_labels": single,
+            "coverage": None if made.promise is None else made.promise.numbers,
             "metrics": None if measured is None else measured.as_json(),
         }
         echo_json(found)
     elif not options.quiet:
         note(f"{len(mask):,} rows, mean set size {mean_size:.4g}, {single:.1%} single labels")
+        for words in made.promise.words if made.promise else ():
+            note(words)
         if measured is not None:
             note(
                 f"the target column measures the sets of {measured.n_rows:,} rows (standard errors in brackets); "

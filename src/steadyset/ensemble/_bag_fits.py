@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from steadyset._base import validation
-from steadyset.bags import Bags, draw_bags
-from steadyset.ensemble import _checkpoint, _tasks
+from steadyset.bags import Bags, bag_seed, draw_bags
+from steadyset.ensemble import _checkpoint, _few_rows, _tasks
 from steadyset.ensemble._fit_inputs import FitInputs
 from steadyset.ensemble._prediction import points_per_block
 from steadyset.ensemble._row_groups import BagRows
@@ -21,6 +21,16 @@ class BagFit:
     data: FitInputs
     seed: int
 
+    @cached_property
+    def checkpoint_name(self) -> str:
+        """The subfolder of the checkpoint that has the bags of this fit."""
+        return _fingerprint(self.model._learner(), self.data, self.seed, None)
+
+    def begin_after(self, before: str | None) -> None:
+        """Note where the checkpoint keeps bags of a refit which fit it began from."""
+        if self.model.checkpoint is not None and before not in (None, self.checkpoint_name):
+            _checkpoint.begin_after(self.model.checkpoint, self.checkpoint_name, str(before))
+
     def draw(self, n_bags: int) -> Bags:
         """Return the first `n_bags` bags: they depend on the seed and their number alone."""
         data = self.data
@@ -33,11 +43,13 @@ class BagFit:
         data, learner = self.data, self.model._learner()
         block = points_per_block(len(bags), len(data.classes))
         task = _tasks.Task(learner, data.X, data.codes, data.classes, data.fit_params, X_eval, block=block)
+        row_sets: _tasks.RowSets = BagRows(bags, data.groups)
+        if len(numbers) < len(bags):
+            task, row_sets = _few_rows.of_these_bags(task, row_sets, numbers)
         if self.model.checkpoint is not None:
-            name = _fingerprint(learner, data, self.seed, X_eval)
+            name = self.checkpoint_name if X_eval is None else _fingerprint(learner, data, self.seed, X_eval)
             task = task.in_folder(_checkpoint.open_folder(self.model.checkpoint, name))
-        seed_of = partial(_tasks.learner_seed, self.seed)
-        row_sets = BagRows(bags, data.groups)
+        seed_of = partial(bag_seed, self.seed)
         return _tasks.resume_and_train(task, row_sets, numbers, seed_of, self.model.n_jobs, advance=advance)
 
 

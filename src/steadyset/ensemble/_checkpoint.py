@@ -5,6 +5,7 @@ again and never read. Groups of fitted estimators are joblib files, which run co
 folder is trusted input. Predictions are plain arrays.
 """
 
+import contextlib
 import io
 import os
 import re
@@ -21,6 +22,10 @@ from steadyset._base import digests, validation, whole_files
 _FORMAT = "checkpoint format 2"  # another one has other fingerprints
 _RUN = re.compile(r"bags-(\d{1,18})-(\d{1,18})", re.ASCII)
 _LIST = re.compile(r"bags-\d{1,18}(_\d{1,18})*", re.ASCII)
+_LONG = re.compile(r"bags-list-[0-9a-f]{32}", re.ASCII)  # the file begins with the numbers, which make no file name
+_LONGEST = 200
+_OURS = re.compile(r"bags-[\w-]+\.(joblib|npy)", re.ASCII)
+_AFTER = "after"  # names the fit that a refit began from
 
 
 def fingerprint(*parts: Any) -> str:
@@ -54,6 +59,8 @@ def write(folder: Path, numbers: tuple[int, ...], kept: Any) -> None:
     else:
         joblib.dump(kept, content)
     path = folder / _name(numbers, kept)
+    if _LONG.fullmatch(path.stem):
+        content = io.BytesIO(_first_line(numbers) + content.getvalue())
     try:
         with whole_files.replacing(path, tidy=False) as temporary:  # a look around each time would take too long
             temporary.write_bytes(digests.sealed(content.getvalue(), _about(path)))
@@ -70,11 +77,17 @@ def finished(
     """
     left = set(wanted)
     for path in sorted(folder.glob("bags-*.joblib" if shape is None else "bags-*.npy")):
-        numbers = _numbers(path.stem, len(left))
-        if not numbers or not left.issuperset(numbers):
+        is_long = _LONG.fullmatch(path.stem) is not None
+        numbers = () if is_long else _numbers(path.stem, len(left))
+        if not is_long and not left.issuperset(numbers or (None,)):
             continue
         try:
             content = digests.unsealed(whole_files.content_of(path), _about(path))
+            if is_long:
+                line, content = content.split(b"\n", 1)
+                numbers = tuple(map(int, line.split()))
+                if not left.issuperset(numbers):
+                    continue
             kept = joblib.load(io.BytesIO(content)) if shape is None else _predictions(content, numbers, shape)
             if shape is None and tuple(kept.numbers) != numbers:
                 raise digests.DamagedError("it holds other bags than its name says")
@@ -100,7 +113,14 @@ def _name(numbers: tuple[int, ...], kept: Any) -> str:
     first, last = numbers[0], numbers[-1]
     if numbers == tuple(range(first, last + 1)):
         return f"bags-{first:07}-{last:07}.{ending}"
-    return f"bags-{'_'.join(map(str, numbers))}.{ending}"
+    stem = f"bags-{'_'.join(map(str, numbers))}"
+    if len(stem) > _LONGEST:
+        stem = f"bags-list-{digests.digest(_first_line(numbers))[:32]}"
+    return f"{stem}.{ending}"
+
+
+def _first_line(numbers: tuple[int, ...]) -> bytes:
+    return " ".join(map(str, numbers)).encode() + b"\n"
 
 
 def _numbers(name: str, most: int) -> tuple[int, ...]:
@@ -122,3 +142,27 @@ def kept_seed(checkpoint: Any, name: str, fresh: int) -> int:
             f"checkpoint must hold the seed of its fit; got the damaged file {os.fspath(path)!r}: remove it to begin "
             "again with another seed."
         ) from None
+
+
+def begin_after(checkpoint: Any, name: str, before: str) -> None:
+    """Note in the folder of a refit which fit it began from: what is left of it goes when another refit is done."""
+    whole_files.write_once(open_folder(checkpoint, name) / _AFTER, before.encode())
+
+
+def forget(checkpoint: Any, before: str, now: str) -> None:
+    """Remove the bags of a fit, and of refits of it that were never finished, now that there is a new one."""
+    for folder in Path(checkpoint).iterdir():
+        if folder.name != now and (folder.name == before or _began_after(folder, before)):
+            for path in folder.iterdir():
+                if _OURS.fullmatch(path.name) or path.name == _AFTER:
+                    path.unlink(missing_ok=True)
+            whole_files.remove_leftovers(folder)
+            with contextlib.suppress(OSError):  # somebody keeps other files there
+                folder.rmdir()
+
+
+def _began_after(folder: Path, before: str) -> bool:
+    try:
+        return whole_files.content_of(folder / _AFTER) == before.encode()
+    except OSError:
+        return False

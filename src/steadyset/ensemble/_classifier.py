@@ -1,43 +1,44 @@
 """StableClassifier: bag any classifier, average, select a set, say what is guaranteed."""
 
-from collections.abc import Iterator
+import warnings
+from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from steadyset._base import validation
-from steadyset._base.rows import as_rows
-from steadyset._base.sklearn_doors import CallbackSupportMixin, num_samples, with_callbacks
-from steadyset.audit import (
-    AuditOptions,
-    AuditRun,
-    Certificates,
-    CertifyRun,
-    CoveringPromise,
-    CoveringRun,
-    StabilityAudit,
-    anytime_alpha,
+from steadyset._base.sklearn_doors import CallbackSupportMixin, with_callbacks
+from steadyset.audit import anytime_alpha
+from steadyset.bags import BagPredictions
+from steadyset.ensemble import (
+    _bag_fits,
+    _checkpoint,
+    _fit_inputs,
+    _fit_record,
+    _fit_until,
+    _learners,
+    _new_table,
+    _out_of_bag,
+    _prediction,
 )
-from steadyset.bags import BagPredictions, Bags, exact_predictions, guarantee_of_rule
-from steadyset.ensemble import _bag_fits, _fit_inputs, _fit_until, _learners, _out_of_bag, _prediction, _promise
 from steadyset.ensemble._callbacks import bag_progress
-from steadyset.ensemble._fit_inputs import FitInputs
-from steadyset.ensemble._members import feature_importances
-from steadyset.ensemble._row_groups import BagRows, RowGroups
-from steadyset.guarantees import Guarantee
-from steadyset.selection import InflatedArgmax, chosen_rule
+from steadyset.ensemble._fit_inputs import AsBefore, FitInputs
+from steadyset.ensemble._fitted_bags import FittedBags
+from steadyset.ensemble._new_table import TableChanges
+from steadyset.ensemble._promise import BagPlan
 from steadyset.trees import TreeClassifier
 
-_OF_GROUPS = ("group_labels_", "group_rows_", "group_ends_")
+_OF_ONE_FIT = (
+    *("estimators_", "oob_score_", "oob_decision_function_", "oob_label_proba_"),
+    *("group_labels_", "group_rows_", "group_ends_"),
+    *("changes_", "checkpoint_name_", "row_digests_", "certificates_", "certified_"),
+)
 
 
-class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class StableClassifier(CallbackSupportMixin, FittedBags, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Bag a classifier and predict sets of labels that hold steady when a training row is dropped.
 
     Every bag's learner sees its own rows only. Probabilities are averaged over the bags, and a selection rule turns
@@ -76,7 +77,8 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     random_state : int, RandomState instance or None, default=None
         Seeds the bags and their learners. The seed is kept as ``seed_``.
     warm_start : bool, default=False
-        Whether a further `fit` on the same data keeps the bags there are and adds those missing to `n_estimators`.
+        Whether a further `fit` keeps the bags there are whose rows are the same and adds those missing to
+        `n_estimators`; :meth:`refit` takes a changed table in.
     checkpoint : path, default=None
         Folder for finished bags: a fit that was interrupted goes on from there, to the same bits. Fitted estimators are
         kept as joblib files, which run code when read: trusted input. A damaged file is trained again.
@@ -99,6 +101,8 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     bags_ : Bags
     bag_size_ : int
         Rows per bag. A refit without a row has the same, or :meth:`guarantee` says what to pass for it.
+    changes_ : TableChanges
+        What the last :meth:`refit` or warm start found: rows added, dropped or changed, and bags trained again.
     group_labels_ : ndarray
         The labels of the `groups` of the fit, sorted: bags and audits know a group by its place here. Only where there
         were any; then `bag_size_` and `bags_` count groups.
@@ -143,11 +147,9 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     (True, 44)
     """
 
-    bags_: Bags
     seed_: int | None
-    groups_: list[Any]
-    group_rows_: NDArray[np.intp]
-    group_ends_: NDArray[np.intp]
+    changes_: TableChanges
+    checkpoint_name_: str
 
     def __init__(
         self,
@@ -220,10 +222,63 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         self
         """
         given = {"sample_ids": sample_ids, "groups": groups, "sample_weight": sample_weight, **fit_params}
+        if self.warm_start and self.__sklearn_is_fitted__():
+            return self._fit_again(X, y, None, given)
         data = self._checked(X, y, **given)
-        self._fit_bags(data, data.n_bags, _fit_inputs.groups_to_keep(self, data, data.n_bags))
+        self._fit_bags(data, data.n_bags)
         self._score_out_of_bag(data)
         return self
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_ids: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        **fit_params: Any,
+    ) -> "StableClassifier":
+        """Take in a table with rows added, dropped or changed: only the bags whose rows changed are trained.
+
+        The model is then the same, to the bit, as a fresh fit to the new table with this label space, bag size, number
+        of bags and seed. ``changes_`` says what changed and how many bags were trained. Until all of them are, the
+        model stays what it was, whatever interrupts.
+
+        Parameters
+        ----------
+        X, y, sample_ids, groups, sample_weight, **fit_params
+            As in :meth:`fit`, for the whole new table, with the columns and the kind of ids of the fit. A row is known
+            by its id, and where these are given by what it holds as well.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        The label space stays, and so do the bags' size and number, unless they would break the promise `delta` with
+        fewer rows: then they are those of a fresh fit, with a warning. Parameters of the model that were set in the
+        meantime count; those of another learner train every bag.
+
+        With a `checkpoint`, an interrupted refit goes on where it stopped, and the bags of the old table are removed
+        from there when it is done. How to have rows forgotten: :doc:`/howto/refit`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import steadyset as ss
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = ss.StableClassifier(n_estimators=100, max_samples=10, random_state=0).fit(X, y)
+        >>> print(model.refit(X[1:], y[1:]).changes_)
+        10 of 100 bags were trained again: 1 row dropped, 149 rows kept.
+        """
+        check_is_fitted(self)
+        _new_table.require_own_bags(self)
+        self._points(X)
+        before = AsBefore(self.classes_, BagPlan(self.bags_.bag_size or 0, self.bags_.n_bags))
+        given = {"sample_ids": sample_ids, "groups": groups, "sample_weight": sample_weight, **fit_params}
+        return self._fit_again(X, y, before, given)
 
     def fit_until(
         self,
@@ -271,8 +326,10 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         goal = _fit_until.goal(self.n_estimators, delta, max_estimators, share)
         data = self._checked(X, y, **fit_params)
         for look, n_bags in enumerate(goal.numbers_of_bags, start=1):
-            kept = _fit_inputs.groups_to_keep(self, data, n_bags) if look == 1 else self.groups_
-            self._fit_bags(data, n_bags, kept)
+            warm = look == 1 and self.warm_start and self.__sklearn_is_fitted__()
+            if warm:
+                _new_table.require_comparable(self, data, n_bags)
+            self._fit_bags(data, n_bags, keep=warm or look > 1)
             self.certificates_ = self.certify(X_eval, anytime_alpha(alpha, look))
             self.certified_ = goal.is_reached(self.certificates_)
             if self.certified_:
@@ -314,252 +371,6 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         with bag_progress(self, len(bags), self.verbose) as advance:
             proba = _prediction.gathered(fit.run(bags, range(len(bags)), advance, points), len(bags))
         return BagPredictions(proba, bags, data.classes)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the mean of the bags' probabilities.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_classes)
-            Columns follow ``classes_``.
-        """
-        blocks = self._blocks(X)
-        n_bags, jobs = self.bags_.n_bags, self.n_jobs
-        means = [_prediction.mean_probabilities(self.groups_, block, n_bags, jobs) for _, block in blocks]
-        return means[0] if len(means) == 1 else np.concatenate(means)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each point; no guarantee covers a single label.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-        """
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[best])
-
-    def predict_set(self, X: Any, epsilon: float | None = None, rule: Any = None) -> NDArray[np.bool_]:
-        """Return the set of labels of each point.
-
-        Parameters
-        ----------
-        X : as in `fit`
-        epsilon : float, optional
-            Another epsilon than the one given at first; nothing is fitted again.
-        rule : rule object or callable, optional
-            Another rule. Both at once is an error.
-
-        Returns
-        -------
-        bool ndarray of shape (n_points, n_classes)
-            Columns follow ``classes_``.
-        """
-        chosen = chosen_rule(self._rule(), epsilon, rule)
-        return validation.rule_mask(chosen, self.predict_proba(X))
-
-    def predict_covering_set(self, X: Any, coverage: float = 0.9, epsilon: float | None = None) -> NDArray[np.bool_]:
-        """Return sets with two promises: they hold the true label, and they hold steady.
-
-        The conformal set of jackknife+ after bagging, from the bags that leave each training row out, united with the
-        set of `predict_set`. No calibration rows are held back. It needs a fit with `oob_score=True`.
-
-        Parameters
-        ----------
-        X : as in `fit`
-        coverage : float, default=0.9
-            How often the sets are to hold the true label; :meth:`covering_promise` says what is proved.
-        epsilon : float, optional
-            As in `predict_set`.
-
-        Returns
-        -------
-        bool ndarray of shape (n_points, n_classes)
-
-        Notes
-        -----
-        Theory: :doc:`/theory/coverage`.
-        """
-        check_is_fitted(self)
-        rule = chosen_rule(self._rule(), epsilon, None)
-        run = CoveringRun(self.bags_, _out_of_bag.label_proba_for_covering(self), coverage, self.n_jobs)
-        sets = [run.sets(block) | validation.rule_mask(rule, block.mean()) for block in self.prediction_blocks(X)]
-        return sets[0] if len(sets) == 1 else np.concatenate(sets)
-
-    def covering_promise(self, coverage: float = 0.9, epsilon: float | None = None) -> CoveringPromise:
-        """Return what is promised of the sets of `predict_covering_set`: coverage and stability, named apart.
-
-        Parameters
-        ----------
-        coverage, epsilon
-            As in `predict_covering_set`.
-
-        Returns
-        -------
-        CoveringPromise
-        """
-        check_is_fitted(self)
-        rule = chosen_rule(self._rule(), epsilon, None)
-        return CoveringPromise.of(coverage, guarantee_of_rule(self.bags_, rule, len(self.classes_)))
-
-    def bag_predictions(self, X: Any) -> BagPredictions:
-        """Return what every bag predicts: what audits and certificates work on.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        BagPredictions
-        """
-        check_is_fitted(self)
-        points = self._points(X)
-        proba: Any = _prediction.together(self.groups_, points, self.bags_.n_bags, self.n_jobs)
-        if proba is not None:
-            return exact_predictions(proba, self.bags_, self.classes_)
-        for place, block in self._blocks(points):
-            for bag, part in _prediction.bag_probabilities(self.groups_, block, self.n_jobs):
-                if proba is None:
-                    proba = np.empty((self.bags_.n_bags, num_samples(points), part.shape[1]), part.dtype)
-                proba[bag, place] = part
-        return BagPredictions(proba, self.bags_, self.classes_)
-
-    def prediction_blocks(self, X: Any) -> Iterator[BagPredictions]:
-        """Yield what every bag predicts, block by block over the points: never more than 256 MB of it at a time.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Yields
-        ------
-        BagPredictions
-            Of some of the points, in their order; all of them together are :meth:`bag_predictions`, to the bit.
-        """
-        for _, block in self._blocks(X):
-            n_bags = self.bags_.n_bags
-            proba = _prediction.together(self.groups_, block, n_bags, self.n_jobs)
-            if proba is not None:
-                yield exact_predictions(proba, self.bags_, self.classes_)
-                continue
-            bags = _prediction.bag_probabilities(self.groups_, block, self.n_jobs)
-            gathered = _prediction.gathered((((bag,), part[None]) for bag, part in bags), n_bags)
-            yield BagPredictions(gathered, self.bags_, self.classes_)
-
-    def oob_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return for each training row the mean over the bags that do not hold it.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            The training rows, in the order of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            NaN for a row that every bag holds.
-        """
-        check_is_fitted(self)
-        groups = self._row_groups
-        n = self.bags_.n_samples if groups is None else len(groups.rows)
-        _out_of_bag.check_training_rows(X, n)
-        bags = self._bag_probabilities(X)
-        return _out_of_bag.mean_probabilities(bags, BagRows(self.bags_, groups), n, len(self.classes_))
-
-    def oob_set(self, X: Any) -> NDArray[np.bool_]:
-        """Return the label set of each training row from the bags that do not hold it.
-
-        Parameters
-        ----------
-        X : as in `oob_proba`
-            It is an error when every bag holds one of the rows.
-
-        Returns
-        -------
-        bool ndarray of shape (n_samples, n_classes)
-        """
-        return _out_of_bag.sets(self.oob_proba(X), self.rule_)
-
-    def audit(self, X: Any, rule: Any = None, **options: Any) -> StabilityAudit:
-        """Measure how many training rows turn each point's set into a disjoint one when left out, without refitting.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            The points to audit.
-        rule : rule object or callable, optional
-            Default: the model's own.
-        **options
-            Those of :func:`steadyset.audit_bags`; where the fit had `groups`, `left_out` are places in
-            ``group_labels_``.
-
-        Returns
-        -------
-        StabilityAudit
-            Of the groups, where the fit had any.
-
-        Notes
-        -----
-        Points are predicted and audited block by block, so that what the bags predict is never held at once. Only a
-        rule that is a callable of one's own sees all points of a model at a time, and then it is.
-        """
-        check_is_fitted(self)
-        points = self._points(X)
-        run = AuditRun.of_rows(
-            self.bags_, self.rule_ if rule is None else rule, num_samples(points), AuditOptions(**options)
-        )
-        blocks = [self.bag_predictions(points)] if run.needs_all_points else self.prediction_blocks(points)
-        for block in blocks:
-            run.add(block)
-        groups = self._row_groups
-        return run.result() if groups is None else run.result().with_labels(groups.labels)
-
-    def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
-        """Prove what can be proved of the set of each point.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            The points.
-        alpha : float, default=0.05
-            The level of the probabilistic statements.
-
-        Returns
-        -------
-        Certificates
-        """
-        check_is_fitted(self)
-        points = self._points(X)
-        run = CertifyRun(self.bags_, self.rule_, alpha, num_samples(points))
-        for block in self.prediction_blocks(points):
-            run.add(block)
-        return run.result()
-
-    def guarantee(self, theorem: str = "best") -> Guarantee:
-        """Return what is guaranteed for what was really fitted: rows, bag size, bags, coupling, label space and rule.
-
-        Parameters
-        ----------
-        theorem : str, default="best"
-            As in :func:`steadyset.selection_stability`.
-
-        Returns
-        -------
-        Guarantee
-            About the sets of `predict_set`; the single label of `predict` is not covered, and preprocessing that was
-            fitted outside the bag voids it. The theorems: :doc:`/theory/guarantees`.
-        """
-        check_is_fitted(self)
-        found = guarantee_of_rule(self.bags_, self._rule(), len(self.classes_), theorem=theorem)
-        return replace(found, assumptions=found.assumptions + _promise.size_assumption(self))
 
     @classmethod
     def from_fitted(
@@ -622,39 +433,15 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
         return model
 
     @property
-    def rule_(self) -> Any:
-        """The rule in use: `rule`, or the inflated argmax at `epsilon`."""
-        check_is_fitted(self)
-        return self._rule()
-
-    @property
     def estimator_(self) -> Any:
         """The learner whose clones are fitted: `estimator`, or a `TreeClassifier`."""
         check_is_fitted(self)
         return self._learner()
 
-    @cached_property
-    def estimators_(self) -> list[Any]:
-        """The fitted estimators, one per bag."""
-        check_is_fitted(self)
-        return [member for group in self.groups_ for member in group.members()]
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """The mean over the bags of the learners' ``feature_importances_``, where they have them."""
-        check_is_fitted(self)
-        return feature_importances(self.groups_, self.n_features_in_)
-
-    @property
-    def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """The rows of each bag."""
-        check_is_fitted(self)
-        rows = BagRows(self.bags_, self._row_groups)
-        return [rows[bag] for bag in range(len(rows))]
-
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())
         state.pop("estimators_", None)  # they are in the groups
+        state.pop("changes_", None)  # of the refit, which leaves the model that a fit would
         return state
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -678,26 +465,48 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
     def _learner(self) -> Any:
         return TreeClassifier(max_features="sqrt") if self.estimator is None else self.estimator
 
-    def _rule(self) -> Any:
-        return InflatedArgmax(self.epsilon) if self.rule is None else validation.rule(self.rule)
-
-    def _checked(self, X: Any, y: Any, **given: Any) -> FitInputs:
+    def _checked(self, X: Any, y: Any, before: AsBefore | None = None, /, **given: Any) -> FitInputs:
         self._rule()
         _learners.check(self._learner())
-        return _fit_inputs.check(self, X, y, **given)
+        return _fit_inputs.check(self, X, y, before, **given)
+
+    def _fit_again(self, X: Any, y: Any, before: AsBefore | None, given: dict[str, Any]) -> "StableClassifier":
+        """Become the fit to another table in one step, once it is whole; without `before`, as a warm start."""
+        made = copy(self)
+        data = made._checked(X, y, before, **given)
+        _new_table.require_comparable(self, data, data.n_bags)
+        made._fit_bags(data, data.n_bags, keep=True)
+        made._score_out_of_bag(data)
+        if before is None and not made.changes_.n_trained:
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new bags.", stacklevel=3)
+        old = vars(self).get("checkpoint_name_")
+        self.__dict__ = made.__dict__
+        if old is not None and self.checkpoint is not None:
+            _checkpoint.forget(self.checkpoint, old, self.checkpoint_name_)
+        return self
 
     @with_callbacks
-    def _fit_bags(self, data: FitInputs, n_bags: int, kept: list[Any]) -> None:
-        """Fit the bags that are missing to `n_bags`, and become the ensemble of all of them."""
-        fit = _bag_fits.bag_fit(self, data, self.seed_ if kept else None)
+    def _fit_bags(self, data: FitInputs, n_bags: int, keep: bool = False) -> None:
+        """Fit bags and become the ensemble of them; with `keep`, bags that the model has and that are the same stay."""
+        fit = _bag_fits.bag_fit(self, data, self.seed_ if keep else None)
         bags = fit.draw(n_bags)
-        missing = range(sum(len(group.numbers) for group in kept), n_bags)
-        with bag_progress(self, len(missing), self.verbose) as advance:
-            groups = kept + [group for _, group in fit.run(bags, missing, advance)]
-        self.classes_, self.bags_, self.bag_size_, self.seed_ = data.classes, bags, bags.bag_size, fit.seed
-        self.groups_ = sorted(groups, key=lambda group: group.numbers[0])
-        for outdated in ("estimators_", "oob_score_", "oob_decision_function_", "oob_label_proba_", *_OF_GROUPS):
+        found = _fit_record.record(self._learner(), data)
+        work, changes = _new_table.all_anew(n_bags), None
+        if keep:
+            work = _new_table.work_left(self, found, data, bags)
+            changes = _new_table.changes(self, found, data, work)
+            fit.begin_after(vars(self).get("checkpoint_name_"))
+        with bag_progress(self, work.n_bags, self.verbose) as advance:
+            groups = work.done(lambda numbers: [group for _, group in fit.run(bags, numbers, advance)])
+        for outdated in _OF_ONE_FIT:
             self.__dict__.pop(outdated, None)
+        self.classes_, self.bags_, self.bag_size_, self.seed_ = data.classes, bags, bags.bag_size, fit.seed
+        self.groups_ = groups
+        _fit_record.keep(self, found)
+        if self.checkpoint is not None:
+            self.checkpoint_name_ = fit.checkpoint_name
+        if changes is not None:
+            self.changes_ = changes
         if data.groups is not None:
             together = data.groups
             self.group_labels_, self.group_rows_, self.group_ends_ = together.labels, together.rows, together.ends
@@ -707,23 +516,3 @@ class StableClassifier(CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin
             proba = self.oob_proba(data.X)
             self.oob_decision_function_, self.oob_score_ = proba, _out_of_bag.accuracy(proba, data.codes)
             self.oob_label_proba_ = proba[np.arange(len(proba)), data.codes]
-
-    @property
-    def _row_groups(self) -> RowGroups | None:
-        """Which training rows are dropped together, None where each goes alone; labels may have been left out."""
-        if "group_rows_" not in self.__dict__:
-            return None
-        labels = self.__dict__.get("group_labels_", np.arange(len(self.group_ends_)))
-        return RowGroups(labels, self.group_rows_, self.group_ends_)
-
-    def _points(self, X: Any, name: str = "X") -> Any:
-        return validate_data(self, as_rows(X, name), skip_check_array=True, reset=False)
-
-    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        check_is_fitted(self)
-        step = _prediction.points_per_block(self.bags_.n_bags, len(self.classes_))
-        return _prediction.in_blocks(self._points(X), step)
-
-    def _bag_probabilities(self, X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
-        check_is_fitted(self)
-        return _prediction.bag_probabilities(self.groups_, self._points(X), self.n_jobs)

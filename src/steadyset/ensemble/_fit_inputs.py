@@ -1,7 +1,6 @@
 """What `fit` is given, checked and encoded."""
 
 import inspect
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,7 +17,7 @@ from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import check_sample_weight, num_samples
 from steadyset.bags import RowIds, coupling_of
 from steadyset.ensemble import _promise, _row_ids
-from steadyset.ensemble._promise import Units
+from steadyset.ensemble._promise import BagPlan, Units
 from steadyset.ensemble._row_groups import RowGroups
 
 
@@ -38,17 +37,27 @@ class FitInputs:
     groups: RowGroups | None = None  # where these are dropped together, `n_samples` and `bag_size` count groups
 
 
+@dataclass(frozen=True)
+class AsBefore:
+    """What a refit keeps of a fit: its label space and, unless they break a promise, its bags."""
+
+    classes: NDArray[Any]
+    bags: BagPlan
+
+
 def check(
     estimator: Any,
     X: Any,
     y: Any,
+    before: AsBefore | None = None,
+    /,
     *,
     sample_ids: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
     **fit_params: Any,
 ) -> FitInputs:
-    """Check everything that can be known to be wrong before the first bag is fitted."""
+    """Check everything that can be known to be wrong before the first bag is fitted; a refit keeps what was before."""
     _promise.check_parameters(estimator)
     if not isinstance(estimator.oob_score, bool | np.bool_):
         raise TypeError(f"oob_score must be True or False; got {validation.shown(estimator.oob_score)}.")
@@ -61,7 +70,7 @@ def check(
     check_consistent_length(rows, y)
     if n < 2:
         raise ValueError(f"X must have at least 2 rows to draw bags from; got n_samples={n}.")
-    codes, labels = encode(y, estimator.classes)
+    codes, labels = encode(y, estimator.classes if before is None else before.classes)
     own = {"sample_ids": sample_ids, "groups": groups}
     params = _params_for_learner(estimator, rows, sample_weight, own, fit_params)
     together = None
@@ -72,7 +81,11 @@ def check(
         ids, together = found.ids, found.rows
         n = together.n_groups
     resampling: Literal["bootstrap", "subbagging"] = "bootstrap" if estimator.bootstrap else "subbagging"
-    plan = _promise.planned(estimator, Units(n, len(labels), resampling, coupling_of(resampling, ids), ids.unit))
+    units = Units(n, len(labels), resampling, coupling_of(resampling, ids), ids.unit)
+    if before is None:
+        plan = _promise.planned(estimator, units)
+    else:
+        plan = _promise.kept_or_planned(estimator, units, before.bags)
     return FitInputs(rows, codes, labels, ids, params, n, resampling, plan.bag_size, plan.n_bags, together)
 
 
@@ -97,23 +110,3 @@ def _takes_weights(learner: Any) -> bool:
     if has_fit_parameter(learner, "sample_weight"):
         return True
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
-
-
-def groups_to_keep(model: Any, data: FitInputs, n_bags: int) -> list[Any]:
-    """Return the groups that a fit to this many bags starts from: none, unless it is a warm start of the same fit."""
-    if not model.warm_start or not hasattr(model, "groups_"):
-        return []
-    bags = model.bags_
-    same = (bags.n_samples, bags.bag_size, bags.resampling) == (data.n_samples, data.bag_size, data.resampling)
-    same = same and np.array_equal(model.classes_, data.classes)
-    own = model._row_groups
-    same = same and (own is data.groups is None or (own is not None and own.same_as(data.groups)))
-    if not (same and bags.ids == data.ids):
-        raise ValueError("warm_start must go on with the rows, ids, classes and bag size of the first fit; got others.")
-    if n_bags < bags.n_bags:
-        raise ValueError(
-            f"n_estimators must be at least the {bags.n_bags} bags there are when warm_start=True; got {n_bags}."
-        )
-    if n_bags == bags.n_bags:
-        warnings.warn("Warm-start fitting without increasing n_estimators does not fit new bags.", stacklevel=4)
-    return list(model.groups_)

@@ -3,8 +3,10 @@
 A learner that trains many bags at once has a method ``fit_bags(X, y, bags, seeds, *, classes, n_jobs, progress)`` that
 yields groups; `y` holds labels of `classes`, the label space. Where `bags` are some of the bags only, it has
 ``bag_numbers``, by which messages name a bag. A group knows the ``numbers`` of its bags (places in `bags`), gives
-``predict_proba(X)`` of shape (group, points, classes), its ``members()``, and writes itself with ``save(folder)``. An
-ordinary estimator is a group of one.
+``predict_proba(X)`` of shape (group, points, classes), its ``members()``, and writes itself with ``save(folder)``. For
+refits that train only some bags of a group it has ``gathered(members)``, a group of members of several groups, each
+given by its group and its place there, and where it has learned something of the whole table, ``reads(X)``: whether a
+fit to that table would have learned the same. An ordinary estimator is a group of one.
 """
 
 from collections.abc import Sequence

@@ -56,6 +56,12 @@ def check_training_rows(X: Any, n_rows: int) -> None:
         raise ValueError(f"X must be the {n_rows} training rows in the order of the fit; got {n} rows.")
 
 
+def keep_for_covering(model: Any, proba: NDArray[np.float64], y: Any) -> None:
+    """Keep the out-of-bag probabilities of the rows' own labels in a fitted model, as `oob_score=True` does."""
+    columns = np.searchsorted(model.classes_, np.asarray(y))
+    model.oob_label_proba_ = proba[np.arange(len(proba)), columns]
+
+
 def label_proba_for_covering(model: Any) -> NDArray[np.float64]:
     """Return what the bags that leave a training row out say of its own label; an error where it was not kept."""
     if "group_rows_" in vars(model):
@@ -65,4 +71,11 @@ def label_proba_for_covering(model: Any) -> NDArray[np.float64]:
             "oob_score must be True in a fit for predict_covering_set, which rests on the out-of-bag probabilities of "
             "the training rows; got False."
         )
-    return np.asarray(model.oob_label_proba_)
+    kept, n = np.asarray(model.oob_label_proba_), model.bags_.n_samples
+    in_range = kept.shape == (n,) and kept.dtype == np.float64 and not np.any((kept < 0) | (kept > 1 + 1e-6))
+    if not in_range or not np.array_equal(np.isnan(kept), model.bags_.counts == model.bags_.n_bags):
+        raise ValueError(
+            f"oob_label_proba_ must hold a probability for each of the {n} training rows that some bag does not hold, "
+            "NaN for the others; got something else."
+        )
+    return kept

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyset._base import validation
+from steadyset._base import notebook, validation
 from steadyset._base.label_codes import encode
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import num_samples
@@ -99,15 +99,25 @@ class Plan:
         return ScoreTable(columns, tuple(rows), ("",) * len(columns))
 
     def __str__(self) -> str:
-        head = f"A promise of at most {self.delta:g} with {self.n_samples:,} rows and {self.n_classes} labels:"
-        lines = [head, str(self.table)]
-        if self.trial_bags:
-            lines.append(
-                f"Accuracy and set size are those of a trial with {self.trial_bags} bags of each size, which no model "
-                "gets: a fit draws its own."
-            )
-        lines += dict.fromkeys(choice.reason for choice in self.choices if choice.reason is not None)
-        return "\n".join(lines)
+        return "\n".join([f"{self._head}:", str(self.table), *self._notes()])
+
+    def _repr_html_(self) -> str:
+        return notebook.card(self._head, self._notes(), self.table._repr_html_())
+
+    @property
+    def _head(self) -> str:
+        return f"A promise of at most {self.delta:g} with {self.n_samples:,} rows and {self.n_classes} labels"
+
+    def _notes(self) -> list[str]:
+        """Return what is to be said of the numbers, and why a promise cannot be kept where it cannot."""
+        reasons = list(dict.fromkeys(choice.reason for choice in self.choices if choice.reason is not None))
+        if not self.trial_bags:
+            return reasons
+        trial = (
+            f"Accuracy and set size are those of a trial with {self.trial_bags} bags of each size, which no model "
+            "gets: a fit draws its own."
+        )
+        return [trial, *reasons]
 
 
 def plan(
@@ -172,6 +182,8 @@ def plan(
     """
     wanted = validation.delta(delta)
     tried = X is not None
+    if tried != (y is not None):
+        raise ValueError(f"X and y must be given together; got {'X' if tried else 'y'} alone.")
     if tried:
         rows, columns = as_rows(X), encode(y, None)[1]
         for name, given, found in (("n_samples", n_samples, num_samples(rows)), ("n_classes", n_classes, len(columns))):
@@ -180,14 +192,21 @@ def plan(
         n_samples, n_classes = num_samples(rows), len(columns)
     n, L = validation.count(n_samples, "n_samples", 2), validation.label_count(n_classes)
     largest = validation.resolve_bag_size(max_samples, n, "subbagging", "max_samples")
-    epsilons = [validation.positive(value, "epsilon") for value in np.atleast_1d(epsilon).tolist()]
-    numbers = [validation.count(value, "n_bags") for value in np.atleast_1d(n_bags).tolist()]
+    epsilons = [validation.positive(value, "epsilon") for value in _some(epsilon, "epsilon")]
+    numbers = [validation.count(value, "n_bags") for value in _some(n_bags, "n_bags")]
     choices = [_choice(Promise(wanted, n, largest, B, InflatedArgmax(eps), L)) for eps in epsilons for B in numbers]
     if tried:
         n_trial = validation.count(trial_bags, "trial_bags", 2)
         trial = StableClassifier(estimator, n_trial, random_state=_trial_seed(random_state), n_jobs=n_jobs)
         choices = _tried(trial, choices, X, y)
     return Plan(wanted, n, L, tuple(choices), trial_bags if tried else 0)
+
+
+def _some(given: Any, name: str) -> list[Any]:
+    values: list[Any] = np.atleast_1d(given).tolist()
+    if not values:
+        raise ValueError(f"{name} must have at least one value to choose from; got none.")
+    return values
 
 
 def _choice(promise: Promise) -> Choice:

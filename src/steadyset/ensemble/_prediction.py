@@ -14,7 +14,7 @@ from steadyset._base.one_thread import one_thread
 from steadyset._base.sklearn_doors import num_samples, take
 from steadyset.bags import BLOCK
 from steadyset.ensemble._members import Group, probabilities
-from steadyset.ensemble._workers import in_parallel
+from steadyset.ensemble._workers import LOCAL, in_parallel, is_elsewhere
 
 #: Bytes of what the bags predict at the points of one block, as float64.
 _BLOCK_BYTES = 256 << 20
@@ -43,7 +43,7 @@ def in_blocks(X: Any, step: int) -> Iterator[tuple[slice, Any]]:
 
 def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -> NDArray[np.float64]:
     """Return the mean over the bags, summed in float64 in blocks of consecutive bags."""
-    if _in_blocks(groups):
+    if _sum_themselves(groups) and not is_elsewhere():
         ours: Sequence[Any] = groups
         total, rows = np.zeros((num_samples(X), len(ours[0].classes_))), None
         with _quiet():
@@ -54,6 +54,8 @@ def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int
     single = all(len(group.numbers) == 1 for group in groups)
     if single and len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
         sums = _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
+    elif _begin_with_blocks(groups) and is_elsewhere():
+        sums = itertools.chain.from_iterable(_in_threads(_sums_of_blocks, _runs(groups, 1), X, n_jobs))
     else:
         bags = bag_probabilities(groups, X, n_jobs)
         sums = (_sum(proba for _, proba in run) for _, run in itertools.groupby(bags, key=lambda bag: bag[0] // BLOCK))
@@ -64,7 +66,8 @@ def bag_probabilities(groups: Sequence[Group], X: Any, n_jobs: int | None) -> It
     """Yield (bag number, its probabilities at X) in the order of the bags."""
     ready: dict[int, NDArray[Any]] = {}
     following = 0
-    parts = itertools.chain.from_iterable(_in_threads(_predict_several, _runs(groups, 4), X, n_jobs))
+    length = 4 if all(len(group.numbers) == 1 for group in groups) or not is_elsewhere() else 1
+    parts = itertools.chain.from_iterable(_in_threads(_predict_several, _runs(groups, length), X, n_jobs))
     for group, proba in zip(groups, parts, strict=True):
         ready.update(zip(group.numbers, proba, strict=True))
         while following in ready:
@@ -72,13 +75,17 @@ def bag_probabilities(groups: Sequence[Group], X: Any, n_jobs: int | None) -> It
             following += 1
 
 
-def _in_blocks(groups: Sequence[Any]) -> bool:
-    """Return whether the groups can sum their bags themselves, block by block: each begins where a block does."""
+def _sum_themselves(groups: Sequence[Any]) -> bool:
+    """Return whether the groups can sum their bags themselves, block by block."""
+    return all(hasattr(group, "add_proba") for group in groups) and _begin_with_blocks(groups)
+
+
+def _begin_with_blocks(groups: Sequence[Any]) -> bool:
+    """Return whether the groups hold all bags in their order, and each begins where a block does."""
     following = 0
     for group in groups:
         numbers = tuple(group.numbers)
-        consecutive = numbers == tuple(range(following, following + len(numbers)))
-        if not hasattr(group, "add_proba") or not consecutive or following % BLOCK:
+        if following % BLOCK or numbers != tuple(range(following, following + len(numbers))):
             return False
         following += len(numbers)
     return True
@@ -86,7 +93,7 @@ def _in_blocks(groups: Sequence[Any]) -> bool:
 
 def together(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int | None) -> NDArray[Any] | None:
     """Return what every bag predicts at X, (bags, points, classes), where groups write it in place; else None."""
-    if not groups or not _in_blocks(groups):
+    if not groups or not _sum_themselves(groups) or is_elsewhere():
         return None
     ours: Sequence[Any] = groups
     proba, rows = np.zeros((n_bags, num_samples(X), len(ours[0].classes_))), None
@@ -112,7 +119,7 @@ def _runs(groups: Sequence[Group], length: int) -> list[Sequence[Group]]:
 
 
 def _in_threads(work: Any, runs: list[Sequence[Group]], X: Any, n_jobs: int | None) -> Iterator[Any]:
-    if joblib.effective_n_jobs(n_jobs) == 1 or len(runs) == 1:
+    if not is_elsewhere() and (joblib.effective_n_jobs(n_jobs) == 1 or len(runs) == 1):
         yield from (work(run, X) for run in runs)
         return
     # Threads share the models; most prediction code releases the GIL.
@@ -120,8 +127,14 @@ def _in_threads(work: Any, runs: list[Sequence[Group]], X: Any, n_jobs: int | No
 
 
 def _predict_several(groups: Sequence[Group], X: Any) -> list[NDArray[Any]]:
-    with one_thread(), _quiet():
+    with _as_one_of_many():
         return [probabilities(group, X) for group in groups]
+
+
+def _sums_of_blocks(groups: Sequence[Group], X: Any) -> list[NDArray[np.float64]]:
+    with _as_one_of_many():
+        parts = [probabilities(group, X) for group in groups]
+        return [_sum(part[first : first + BLOCK]) for part in parts for first in range(0, len(part), BLOCK)]
 
 
 def _sum_several(groups: Sequence[Group], X: Any) -> NDArray[np.float64]:
@@ -135,6 +148,18 @@ def _sum(parts: Iterable[NDArray[Any]]) -> NDArray[np.float64]:
     for part in parts:
         total = part.astype(np.float64) if total is None else np.add(total, part, out=total)
     return np.asarray(total)
+
+
+@contextlib.contextmanager
+def _as_one_of_many() -> Iterator[None]:
+    """Use one thread, and of a cluster no other worker."""
+    elsewhere = type(joblib.parallel.get_active_backend()[0]) not in LOCAL
+    with (
+        one_thread(),
+        _quiet(),
+        joblib.parallel_config(backend="sequential") if elsewhere else contextlib.nullcontext(),
+    ):
+        yield
 
 
 @contextlib.contextmanager

@@ -93,24 +93,44 @@ def size_assumption(model: Any) -> tuple[str, ...]:
     return (f"the fit without the {unit} has bags of {size:,} {unit}s too: pass {pass_on} ({less})",)
 
 
+def kept_or_planned(model: Any, units: Units, had: BagPlan) -> BagPlan:
+    """Return the bags of a fitted model for another table: those that it has, unless they break its promise there."""
+    if units.resampling == "subbagging" and had.bag_size >= units.n:
+        raise ValueError(
+            f"X must have more {units.name}s than a bag of the fit, {had.bag_size:,}; got {units.n:,}: smaller bags "
+            "take a new fit."
+        )
+    if model.delta is None or _promise_of(model, units, had.bag_size).of(had.bag_size, had.n_bags).delta <= model.delta:
+        return had
+    found = planned(model, units)
+    warnings.warn(
+        f"{had.n_bags:,} bags of {counted(had.bag_size, units.name)} do not keep delta={model.delta:g} with "
+        f"{units.n:,} {units.name}s: {found.n_bags:,} bags of {counted(found.bag_size, units.name)} are taken.",
+        stacklevel=5,
+    )
+    return found
+
+
 def _promised(model: Any, units: Units, largest: int) -> BagPlan:
+    found = kept(_promise_of(model, units, largest))
+    return BagPlan(found.bag_size or 0, found.n_bags or 0)
+
+
+def _promise_of(model: Any, units: Units, largest: int) -> Promise:
     rule = model._rule()
     if not hasattr(rule, "compatible_epsilon") or not rule.compatible_epsilon(units.n_classes):
         raise ValueError(
             f"delta must be None for a rule that no theorem makes compatible for {units.n_classes} labels; got "
             f"{model.delta:g} with {rule_name(rule)}."
         )
-    found = kept(
-        Promise(
-            model.delta,
-            units.n,
-            largest,
-            None if model.n_estimators == "auto" else model.n_estimators,
-            rule,
-            units.n_classes,
-            units.resampling,
-            units.coupling,
-            units.name,
-        )
+    return Promise(
+        model.delta,
+        units.n,
+        largest,
+        None if model.n_estimators == "auto" else model.n_estimators,
+        rule,
+        units.n_classes,
+        units.resampling,
+        units.coupling,
+        units.name,
     )
-    return BagPlan(found.bag_size or 0, found.n_bags or 0)

@@ -13,13 +13,13 @@ from steadyset._base.label_codes import encode
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import num_samples
 from steadyset.audit import StabilityAudit, audit_models, drawn_rows
-from steadyset.bags import sum_bags
+from steadyset.bags import bag_seed, sum_bags
 from steadyset.ensemble import _checkpoint, _learners, _row_ids
 from steadyset.ensemble._callbacks import bag_bar
 from steadyset.ensemble._classifier import StableClassifier
 from steadyset.ensemble._prediction import points_per_block
 from steadyset.ensemble._row_groups import BagRows
-from steadyset.ensemble._tasks import AllButOne, RowSets, Task, learner_seed, resume_and_train
+from steadyset.ensemble._tasks import AllButOne, RowSets, Task, resume_and_train
 
 
 def audit_refit(
@@ -154,7 +154,7 @@ def _plain(
     all_rows = len(codes)  # the number of the fit on all of them
 
     def seed_of(number: int) -> int:
-        return learner_seed(seed, 0 if shared or number == all_rows else number + 1)
+        return bag_seed(seed, 0 if shared or number == all_rows else number + 1)
 
     numbers = [all_rows, *units.tolist()]  # a learner that cannot fit the data fails at once
     fits = run.predictions(task, AllButOne(all_rows), numbers, seed_of, "all but one", bool(shared), seed)
@@ -194,7 +194,7 @@ def _coupled(model: StableClassifier, X: Any, y: Any, points: Any, units: NDArra
     numbers = [row * n_bags + int(b) for row, of_row in held.items() for b in of_row]
 
     def seed_of(number: int) -> int:
-        return learner_seed(seed, number % n_bags)
+        return bag_seed(seed, number % n_bags)
 
     drawn = (bags.ids, bags.bag_size, seed, n_bags, *(() if groups is None else (groups.rows, groups.ends)))
     results = run.predictions(task, _SwappedBags(BagRows(bags, groups)), numbers, seed_of, "coupled", *drawn)

@@ -66,7 +66,7 @@ def of_groups(sample_ids: Any, groups: Any, X: Any, labels: NDArray[Any], fit_pa
         allowed = 'None, "group", "position" or a sequence of distinct ids of the rows'
         raise ValueError(f"sample_ids must be {allowed} where there are groups; got {validation.shown(sample_ids)}.")
     try:
-        content = content_digests(X, labels, **_belonging_to_rows(X, fit_params))
+        content = content_digests(X, labels, **belonging_to_rows(X, fit_params))
     except TypeError as error:
         content = None
         if sample_ids is None:
@@ -81,10 +81,11 @@ def of_groups(sample_ids: Any, groups: Any, X: Any, labels: NDArray[Any], fit_pa
 
 def of_content(X: Any, labels: NDArray[Any], fit_params: Mapping[str, Any]) -> RowIds:
     """Return ids made of everything that a learner sees of a row."""
-    return content_ids(X, labels, **_belonging_to_rows(X, fit_params))
+    return content_ids(X, labels, **belonging_to_rows(X, fit_params))
 
 
-def _belonging_to_rows(X: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
+def belonging_to_rows(X: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a learner's fit that have a value for each row, under names that cannot meet others."""
     first = np.arange(1)
     sliced = params_of_rows(X, fit_params, first)
     return with_parameters({name: value for name, value in fit_params.items() if sliced[name] is not value})
@@ -97,7 +98,7 @@ def require_same_rows(
     if bags.ids.kind != "content":
         return
     if groups is not None:
-        digests = content_digests(X, labels, **_belonging_to_rows(X, fit_params))
+        digests = content_digests(X, labels, **belonging_to_rows(X, fit_params))
         codes = np.empty(len(groups.rows), np.intp)
         codes[groups.rows] = np.repeat(np.arange(groups.n_groups), np.diff(groups.ends, prepend=0))
         if group_ids(digests, codes, "content") != bags.ids:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset.bags import Bags, content_words
+from steadyset.bags import BagPredictions, Bags, content_words
 
 
 def remember_training_rows(model: Any, X: Any, y: Any) -> None:
@@ -27,7 +27,7 @@ def rows_seen_in_training(model: Any, X: Any, y: Any) -> NDArray[np.bool_] | Non
 def _known(model: Any) -> Any:
     if hasattr(model, "row_digests_"):
         return model.row_digests_
-    bags = getattr(model, "bags_", None)
+    bags = model.bags if isinstance(model, BagPredictions) else getattr(model, "bags_", None)
     return bags.sample_ids if isinstance(bags, Bags) and (bags.ids.kind, bags.ids.unit) == ("content", "row") else None
 
 

@@ -55,6 +55,20 @@ class Task:
         """Return the task with a checkpoint."""
         return replace(self, folder=folder)
 
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """What is large: a backend that is given these as arguments of their own places each once per worker."""
+        return self.X, self.codes, self.X_eval, *self.fit_params.values()
+
+    def without_data(self) -> "Task":
+        """Return the task without what is large."""
+        return replace(self, X=None, codes=np.empty(0, np.intp), X_eval=None, fit_params=dict.fromkeys(self.fit_params))
+
+    def with_data(self, X: Any, codes: Any, X_eval: Any, *values: Any) -> "Task":
+        """Return the task with its data."""
+        fit_params = dict(zip(self.fit_params, values, strict=True))
+        return replace(self, X=X, codes=codes, X_eval=X_eval, fit_params=fit_params)
+
     def finish(self, group: Group) -> Any:
         """Turn a trained group into what is kept of it, and write that to the checkpoint."""
         kept: Any = group
@@ -65,11 +79,6 @@ class Task:
         if self.folder is not None:
             _checkpoint.write(self.folder, tuple(group.numbers), kept)
         return kept
-
-
-def learner_seed(seed: int, bag: int) -> int:
-    """Return the seed of a bag's learner: shared between fits that share the seed, whatever rows they have."""
-    return int(np.random.SeedSequence(seed, spawn_key=(bag,)).generate_state(1)[0])
 
 
 def resume_and_train(
@@ -98,7 +107,9 @@ def resume_and_train(
     if not left:
         return
     before_training()
-    train = _train_together if hasattr(task.learner, "fit_bags") else _train_apart
+    train = _train_apart
+    if hasattr(task.learner, "fit_bags"):
+        train = _train_together_elsewhere if _workers.is_elsewhere() else _train_together
     for done, kept in train(task, row_sets, [b for b in numbers if b in left], seed_of, n_jobs):
         advance(len(done))
         yield done, kept
@@ -111,10 +122,25 @@ def _train_apart(
     task = replace(task, learner=one_thread_each(task.learner))
     length = _workers.run_length(place, len(numbers), joblib.effective_n_jobs(n_jobs))
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
-    arguments = ((task, [(row_sets[b], b, seed_of(b)) for b in run]) for run in runs)
+    bare = task.without_data()
+    arguments = ((bare, [(_workers.packed(row_sets[b]), b, seed_of(b)) for b in run], *task.data) for run in runs)
     results = _workers.in_parallel(_train_several, arguments, n_jobs, place)
     for b, kept in zip(numbers, itertools.chain.from_iterable(results), strict=True):
         yield (b,), kept
+
+
+class _Rows(Sequence[Any]):
+    """The rows of some bags; messages name them by `bag_numbers`, their own numbers."""
+
+    def __init__(self, bags: RowSets, numbers: Sequence[int]) -> None:
+        self._rows = [_workers.packed(bags[number]) for number in numbers]
+        self.bag_numbers = list(numbers)
+
+    def __len__(self) -> int:
+        return len(self.bag_numbers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._rows[place].astype(np.intp)
 
 
 class _Chosen(Sequence[Any]):
@@ -133,25 +159,50 @@ class _Chosen(Sequence[Any]):
 def _train_together(
     task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
+    yield from _trained_groups(task, _Chosen(row_sets, numbers), [seed_of(b) for b in numbers], n_jobs)
+
+
+def _train_together_elsewhere(
+    task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Train groups of bags as tasks of the active backend."""
+    length = _workers.bags_per_task(len(numbers), joblib.effective_n_jobs(n_jobs))
+    runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
+    bare = task.without_data()
+    arguments = ((bare, _Rows(row_sets, run), [seed_of(b) for b in run], *task.data) for run in runs)
+    for trained in _workers.in_parallel(_train_run, arguments, n_jobs, "processes"):
+        yield from trained
+
+
+def _train_run(bare: Task, rows: _Rows, seeds: Sequence[int], *data: Any) -> list[tuple[tuple[int, ...], Any]]:
+    _workers.leave_interrupts_to_the_caller()
+    with one_thread(), joblib.parallel_config(backend="sequential"):
+        return list(_trained_groups(bare.with_data(*data), rows, seeds, 1))
+
+
+def _trained_groups(
+    task: Task, bags: _Chosen | _Rows, seeds: Sequence[int], n_jobs: int | None
+) -> Iterator[tuple[tuple[int, ...], Any]]:
     groups = task.learner.fit_bags(
         task.X,
         task.classes[task.codes],
-        _Chosen(row_sets, numbers),
-        [seed_of(b) for b in numbers],
+        bags,
+        seeds,
         classes=task.classes,
         n_jobs=n_jobs,
         progress=None,
         **task.fit_params,
     )
     for group in groups:
-        held = tuple(int(numbers[place]) for place in group.numbers)
+        held = tuple(int(bags.bag_numbers[place]) for place in group.numbers)
         group.numbers = held
         yield held, task.finish(group)
 
 
-def _train_several(task: Task, run: Sequence[tuple[NDArray[np.intp], int, int]]) -> list[Any]:
+def _train_several(bare: Task, run: Sequence[tuple[NDArray[Any], int, int]], *data: Any) -> list[Any]:
     _workers.leave_interrupts_to_the_caller()
-    return [_train_one(task, rows, bag, seed) for rows, bag, seed in run]
+    task = bare.with_data(*data)
+    return [_train_one(task, rows.astype(np.intp, copy=False), bag, seed) for rows, bag, seed in run]
 
 
 def _train_one(task: Task, rows: NDArray[np.intp], bag: int, seed: int) -> Any:

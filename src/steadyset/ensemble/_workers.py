@@ -10,15 +10,20 @@ from typing import Any, Literal
 
 import joblib
 import numpy as np
+from joblib._parallel_backends import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
+from numpy.typing import NDArray
 from sklearn import config_context, get_config
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import BaseDecisionTree
 
 from steadyset._base.sklearn_doors import is_linear_classifier
+from steadyset.bags import BLOCK
 
 #: From this size of X on, a linear model spends its time in BLAS, without Python's lock.
 LARGE_X = 16 * 2**20
+#: Backends whose workers are threads or processes of this machine; Ray's is a subclass of one, so that types count.
+LOCAL = (SequentialBackend, ThreadingBackend, LokyBackend, MultiprocessingBackend)
 #: From this size on, a bag's freed memory is worth giving back.
 _LARGE_BAG = 2**20
 
@@ -41,6 +46,26 @@ def run_length(place: str, n_bags: int, n_jobs: int) -> int:
     Processes get theirs in batches from joblib. Every worker has at least eight turns, so that none waits at the end.
     """
     return max(1, min(4, n_bags // (8 * n_jobs))) if place == "threads" else 1
+
+
+def is_elsewhere() -> bool:
+    """Return whether the active backend of joblib is that of a cluster, and we are not on one of its workers."""
+    backend, _ = joblib.parallel.get_active_backend()
+    return type(backend) not in LOCAL and not backend.nesting_level
+
+
+def bags_per_task(n_bags: int, n_workers: int) -> int:
+    """Return how many bags a task of a cluster trains together: whole blocks of the mean's order of summation.
+
+    A task reads the whole table before it trains, so that a worker gets few: four, where there are bags enough.
+    """
+    return max(1, -(-n_bags // (4 * n_workers * BLOCK))) * BLOCK
+
+
+def packed(rows: NDArray[np.intp]) -> NDArray[Any]:
+    """Return row positions as they go over a network: in half of the bytes."""
+    small = is_elsewhere() and (len(rows) == 0 or int(rows.max()) < 2**32)
+    return rows.astype(np.uint32) if small else rows
 
 
 def in_parallel(

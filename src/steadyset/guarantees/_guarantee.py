@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from steadyset._base import validation
+from steadyset._base import notebook, validation
 from steadyset._base.words import counted
 from steadyset.guarantees._setting import SelectionRule, common_labels, epsilon_of_rule
 
@@ -161,6 +161,10 @@ class Guarantee:
             f"{self._scope()}by the {TITLES[self.theorem]}; it assumes that {'; that '.join(self.assumptions)}."
         )
         return sentence[0].upper() + sentence[1:]
+
+    def _repr_html_(self) -> str:
+        heading = "Vacuous" if self.vacuous else f"At most {_probability(self.delta)}"
+        return notebook.card(heading, [str(self)])
 
     def _event(self) -> str:
         if self._reseeds:

@@ -28,7 +28,8 @@ class OutOfReachError(ValueError):
 class Promise:
     """A promise to keep, and what is fixed: the rows, the largest bag, the rule; `n_bags` is None where it is not.
 
-    `unit` is what is dropped: a row, or a group of rows.
+    `unit` is what is dropped: a row, or a group of rows. With `limit` there are infinitely many bags.
+    `epsilon` is the one that theorems are taken at, None for the rule's own.
     """
 
     delta: float
@@ -40,15 +41,19 @@ class Promise:
     resampling: str = "subbagging"
     coupling: str | None = None
     unit: str = "row"
+    limit: bool = False
+    epsilon: float | None = None
 
-    def of(self, bag_size: int, n_bags: int) -> Guarantee:
+    def of(self, bag_size: int, n_bags: int | None) -> Guarantee:
         """Return the guarantee of these bags."""
-        found = selection_stability(n_samples=self.n_samples, bag_size=bag_size, n_bags=n_bags, **self._fixed())
+        found = selection_stability(
+            n_samples=self.n_samples, bag_size=bag_size, n_bags=n_bags, epsilon=self.epsilon, **self._fixed()
+        )
         return found.about(self.unit)
 
     def solved(self, unknown: str, **given: Any) -> Any:
         """Return the value of the unknown that keeps the promise, None where there is none."""
-        known = {"n_samples": self.n_samples, "n_bags": self.n_bags, **given}
+        known = {"n_samples": self.n_samples, "n_bags": self.n_bags, "epsilon": self.epsilon, **given}
         known.pop(unknown, None)
         try:
             return solve_stability(unknown, delta=self.delta, **known, **self._fixed())  # type: ignore[arg-type]
@@ -66,7 +71,7 @@ def kept(promise: Promise) -> Guarantee:
     Where the number of bags is open, it is the one that the largest bag needs, rounded up to the grid of sizes; where
     that is more than `MOST_BAGS`, it is `MOST_BAGS`, and bags are as small as these need.
     """
-    if promise.n_bags is None:
+    if promise.n_bags is None and not promise.limit:
         needed = promise.solved("n_bags", bag_size=promise.largest_bag)
         if needed is not None and (n_bags := rounded_up(needed)) <= MOST_BAGS:
             return promise.of(promise.largest_bag, n_bags)
@@ -100,15 +105,14 @@ def rounded_up(number: int) -> int:
 
 
 def _out_of_reach(promise: Promise) -> OutOfReachError:
-    n, B, unit = promise.n_samples, promise.n_bags or MOST_BAGS, promise.unit
+    n, B, unit = promise.n_samples, None if promise.limit else promise.n_bags or MOST_BAGS, promise.unit
     useful = min(promise.largest_bag, max(_USEFUL_ROWS, 2 * (promise.n_classes or 2), n // 10))
-    epsilon = promise.solved("epsilon", bag_size=useful) if getattr(promise.rule, "has_epsilon", False) else None
-    epsilon = None if epsilon is None else short_above(epsilon)
     sizes = [useful >> k for k in range(useful.bit_length())]
-    bags = next((b for s in sizes if (b := promise.solved("n_bags", bag_size=s)) and b <= _MOST_NAMED), None)
+    bags = None
+    if not promise.limit:
+        bags = next((b for s in sizes if (b := promise.solved("n_bags", bag_size=s)) and b <= _MOST_NAMED), None)
     rows = promise.solved("n_samples", bag_size=useful)
-    if epsilon is not None and epsilon > _LARGEST_NAMED and (bags or rows):
-        epsilon = None  # sets would hold nearly every label
+    epsilon = _epsilon_for(promise, sizes, bool(bags or rows))
     ways = [
         *([] if epsilon is None else [f"epsilon={epsilon:g}"]),
         *([] if bags is None else [f"{bags:,} bags"]),
@@ -118,12 +122,24 @@ def _out_of_reach(promise: Promise) -> OutOfReachError:
     least = promise.of(1, B)
     return OutOfReachError(
         f"delta must be a promise that bags of up to {promise.largest_bag:,} of {n:,} {unit}s can keep; got "
-        f"{promise.delta:g}, while {B:,} bags of one {unit} promise {least.delta:.3g} at epsilon={least.epsilon:g}: "
-        f"{would}.",
+        f"{promise.delta:g}, while {'infinitely many' if B is None else f'{B:,}'} bags of one {unit} promise "
+        f"{least.delta:.3g} at epsilon={least.epsilon:g}: {would}.",
         epsilon,
         bags,
         rows,
     )
+
+
+def _epsilon_for(promise: Promise, sizes: list[int], others: bool) -> float | None:
+    """Return the epsilon at which the largest of these bags keep the promise, None where the rule has none.
+
+    Above 0.5 sets hold nearly every label: such a one is returned only where there are no `others` to name.
+    """
+    if not getattr(promise.rule, "has_epsilon", False):
+        return None
+    found = (promise.solved("epsilon", bag_size=size) for size in sizes)
+    known = [short_above(epsilon) for epsilon in found if epsilon is not None]
+    return next((e for e in known if e <= _LARGEST_NAMED), None if others else next(iter(known), None))
 
 
 def short_above(value: float) -> float:

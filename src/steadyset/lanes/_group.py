@@ -14,7 +14,7 @@ from steadyset._base.validation import shown
 from steadyset.lanes import _layers, _persist
 from steadyset.lanes._architecture import named
 from steadyset.lanes._settings import settings_of
-from steadyset.lanes._trainer import Trained, predict_many
+from steadyset.lanes._trainer import Trained, joined, predict_many
 
 if TYPE_CHECKING:
     from steadyset.lanes._net import NetClassifier
@@ -94,6 +94,22 @@ class LaneGroup:
         members : list of NetClassifier
         """
         return [self._prototype._member(seed, self._trained.at(i)) for i, seed in enumerate(self.seeds)]
+
+    def gathered(self, members: Sequence[tuple["LaneGroup", int]]) -> "LaneGroup":
+        """Return a group of some networks of this group and of others of the same layers.
+
+        Parameters
+        ----------
+        members : sequence of (LaneGroup, int)
+            Each network by its group and its place there.
+
+        Returns
+        -------
+        group : LaneGroup
+        """
+        trained = joined([group._trained.at(slice(place, place + 1)) for group, place in members])
+        numbers, seeds = zip(*((group.numbers[place], group.seeds[place]) for group, place in members), strict=True)
+        return LaneGroup(self._prototype, numbers, seeds, trained)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the group to `folder` as one safetensors file, whole or not at all.

@@ -101,7 +101,7 @@ def train_groups(
                     progress(numbers, finished, epochs)
                 if running[0].future.done():
                     done.append(_result(running.popleft(), names, settings))
-            yield numbers, _combined(done, np.concatenate)
+            yield numbers, joined(done)
     finally:
         for quartet in running:
             quartet.watch.stop()
@@ -128,6 +128,11 @@ def _result(quartet: _Quartet, names: Sequence[int], settings: Settings) -> Trai
         result["center"] if standard else None,
         result["scale"] if standard else None,
     )
+
+
+def joined(parts: list[Trained]) -> Trained:
+    """Return the models of several groups as those of one."""
+    return _combined(parts, np.concatenate)
 
 
 def _combined(parts: list[Trained], combine: Callable[[list[Any]], Any]) -> Trained:

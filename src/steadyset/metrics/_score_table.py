@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from steadyset._base import optional, validation
+from steadyset._base import notebook, optional, validation
 from steadyset.metrics._estimate import Estimate
 
 _ARROWS = {"": "", "higher": " ↑", "lower": " ↓"}
@@ -67,6 +67,10 @@ class ScoreTable:
             ).rstrip()
             for line in lines
         )
+
+    def _repr_html_(self) -> str:
+        header, *body = self._lines()
+        return notebook.table(header, body)
 
     def _lines(self) -> list[list[str]]:
         """Return the header with its arrows, then the rows, as texts."""

@@ -3,6 +3,7 @@
 from steadyset.neighbors._blocks import audit_run, model_blocks, rounding_of
 from steadyset.neighbors._certificates import NeighborCertificates
 from steadyset.neighbors._classifier import StableNeighborsClassifier
+from steadyset.neighbors._saved import check_saved
 from steadyset.neighbors._weights import NeighborWeights, neighbor_weights
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "NeighborWeights",
     "StableNeighborsClassifier",
     "audit_run",
+    "check_saved",
     "model_blocks",
     "neighbor_weights",
     "rounding_of",

@@ -120,4 +120,5 @@ def _share(width: int) -> float:
 
 
 def _up(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    return np.nextafter(values.astype(np.float32), np.float32(np.inf))
+    with np.errstate(over="ignore"):  # a bound may be infinite
+        return np.nextafter(values.astype(np.float32), np.float32(np.inf))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import validation
+from steadyset._base import notebook, validation
 from steadyset.audit import StabilityAudit
 from steadyset.guarantees import row_influence
 
@@ -90,6 +90,10 @@ class NeighborCertificates:
             f"At {safe:,} points no row can turn the set into a disjoint one; at the others at most {worst:,} rows "
             f"can.\nThe mean spread of the bags is {float(self.spread.mean()):.3g}."
         )
+
+    def _repr_html_(self) -> str:
+        heading, *sentences = self.summary().split("\n")
+        return notebook.card(heading, sentences)
 
     def __repr__(self) -> str:
         most = int(self.unsafe_rows.max(initial=0))

@@ -21,12 +21,13 @@ from steadyset.neighbors._promise import Bagging
 from steadyset.neighbors._search import METRICS, Index, bounds_of, nearest, points_at_a_time
 from steadyset.neighbors._tables import Table, table_of
 from steadyset.neighbors._weights import UNIT, NeighborWeights, neighbor_weights
-from steadyset.selection import InflatedArgmax, chosen_rule
+from steadyset.selection import Rule, SetPredictor
 
 _MODEL_NUMBERS = 1 << 22  # of the models without a row that are made at a time
+_CACHED_NUMBERS = 1 << 18  # the same for one thread, where nobody needs more of them at once than a cache holds
 
 
-class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Average k-nearest neighbours over all bags there are, exactly, and predict sets of labels that hold steady.
 
     The mean over all bags is a weighted vote of the nearest rows, whose weights depend on their rank alone. So nothing
@@ -189,39 +190,6 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         """
         return np.concatenate([votes.proba for votes in self._votes(X)])
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each point; no guarantee covers a single label.
-
-        Parameters
-        ----------
-        X : as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-        """
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[best])
-
-    def predict_set(self, X: Any, epsilon: float | None = None, rule: Any = None) -> NDArray[np.bool_]:
-        """Return the set of labels of each point.
-
-        Parameters
-        ----------
-        X : as in `fit`
-        epsilon : float, optional
-            Another epsilon than the one given at first.
-        rule : rule object or callable, optional
-            Another rule. Both at once is an error.
-
-        Returns
-        -------
-        bool ndarray of shape (n_points, n_classes)
-            Columns follow ``classes_``.
-        """
-        chosen = chosen_rule(self._rule(), epsilon, rule)
-        return validation.rule_mask(chosen, self.predict_proba(X))
-
     def spread(self, X: Any) -> NDArray[np.float64]:
         """Return sigma^2 at each point: how far the votes of one bag lie from their mean, in mean square.
 
@@ -294,8 +262,9 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         n = self.n_samples_fit_
         points, threads = self._points(X), cpu.threads(self.n_jobs if n_jobs is None else n_jobs)
         asked = NearAudit(points.n_rows, n, drawn_rows(left_out, n, seed), self._algorithm(), seed, threads)
-        parts = self._near_models(points, threads)
-        return audit_near_rows(parts, self._rule() if rule is None else rule, asked, progress)
+        chosen = self._rule() if rule is None else rule
+        parts = self._near_models(points, threads, _numbers_at_once(chosen, threads))
+        return audit_near_rows(parts, chosen, asked, progress)
 
     def certify(self, X: Any) -> NeighborCertificates:
         """Say of each point which training rows can turn its set into a disjoint one, exactly and with certainty.
@@ -315,7 +284,7 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         asked = NearAudit(points.n_rows, n, drawn_rows("all", n, 0), self._algorithm(), threads=threads)
 
         def parts() -> Iterator[NearModels]:
-            for part in self._near_models(points, threads):
+            for part in self._near_models(points, threads, _numbers_at_once(self._rule(), threads)):
                 probas.append(part.proba)
                 yield part
 
@@ -371,12 +340,6 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         return model._remember_bounds()
 
     @property
-    def rule_(self) -> Any:
-        """The rule in use: `rule`, or the inflated argmax at `epsilon`."""
-        check_is_fitted(self)
-        return self._rule()
-
-    @property
     def n_samples_fit_(self) -> int:
         """Number of training rows."""
         check_is_fitted(self)
@@ -428,9 +391,6 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             allowed = ", ".join(f'"{name}"' for name in METRICS)
             raise ValueError(f"metric must be {allowed} or a callable; got {validation.shown(self.metric)}.")
 
-    def _rule(self) -> Any:
-        return InflatedArgmax(self.epsilon) if self.rule is None else validation.rule(self.rule)
-
     def _bagging(self, n_classes: int, rule: Any = None) -> Bagging:
         kind = "bootstrap" if self.bootstrap else "subbagging"
         chosen = self._rule() if rule is None else rule
@@ -460,11 +420,11 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         for start in range(0, points.n_rows, many):
             yield nearest(self._index, points.part(start, min(start + many, points.n_rows)), depth, threads)
 
-    def _near_models(self, points: Table, threads: int) -> Iterator[NearModels]:
+    def _near_models(self, points: Table, threads: int, numbers_at_once: int = _MODEL_NUMBERS) -> Iterator[NearModels]:
         """Yield the models without each row, some points at a time."""
         own, fewer, labels = self._weights(), self._weights(1), self._labels
         depth = min(max(own.depth, fewer.depth + 1), len(self.codes_))
-        few = max(1, _MODEL_NUMBERS // (depth * labels.n_classes))
+        few = max(1, numbers_at_once // (depth * labels.n_classes))
         for rows in self._nearest(points, depth, threads):
             for first in range(0, len(rows), few):
                 yield labels.models(rows[first : first + few], own, fewer, threads)
@@ -475,3 +435,9 @@ class StableNeighborsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             f"Leave-one-out models of infinitely many bags of {self.bag_size_:,} of {self.n_samples_fit_:,} rows, "
             f"drawn {drawn} replacement, exactly, compared with the model on all rows."
         )
+
+
+def _numbers_at_once(rule: Any, threads: int) -> int:
+    """Return how many numbers of models an audit takes at a time: many for a callable, which is slow to call."""
+    native = isinstance(rule, Rule) and rule.kernel is not None
+    return _CACHED_NUMBERS * threads if native else _MODEL_NUMBERS

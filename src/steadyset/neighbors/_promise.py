@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steadyset._base import validation
-from steadyset.guarantees import Guarantee, NoSolutionError, grid_size, selection_stability, solve_stability
+from steadyset.guarantees import Guarantee, Promise, kept, selection_stability
 from steadyset.neighbors._weights import rounding
 
 
@@ -27,21 +27,18 @@ class Bagging:
         if self.delta is None:
             return largest
         epsilon = self.epsilon(n_samples)  # no bags have weights for more neighbours than there are rows
-        try:
-            found = solve_stability(
-                "bag_size",
-                delta=validation.delta(self.delta),
-                n_samples=n_samples,
-                epsilon=epsilon,
-                n_classes=self.n_classes,
-                resampling=self.resampling,  # type: ignore[arg-type]
-                rule=self.rule,
-            )
-        except NoSolutionError as error:
-            raise ValueError(
-                f"delta must be a promise that bags of some size keep; got {self.delta:g}: {error}"
-            ) from None
-        return min(largest, grid_size(int(found), n_samples, self.resampling))
+        promise = Promise(
+            validation.delta(self.delta),
+            n_samples,
+            largest,
+            None,
+            self.rule,
+            self.n_classes,
+            self.resampling,
+            limit=True,
+            epsilon=epsilon,
+        )
+        return kept(promise).bag_size or 0
 
     def epsilon(self, depth: int) -> float | None:
         """Return the epsilon at which theorems are taken, None for a rule that is compatible at every one.

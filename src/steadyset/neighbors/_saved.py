@@ -48,12 +48,15 @@ def read(model_type: Any, folder: Any) -> Any:
         model.n_features_in_ = saved.header("n_features")
         if saved.header("feature_names") is not None:
             model.feature_names_in_ = np.array(saved.header("feature_names"), dtype=object)
-        _check(model)
+        check_saved(model)
         return model
 
 
-def _check(model: Any) -> None:
-    """Refuse arrays that contradict each other: those of a file may be anything."""
+def check_saved(model: Any) -> None:
+    """Refuse a model that contradicts itself: one of a file may be anything.
+
+    The digests of its rows are worked out again, as a fit does.
+    """
     rows, words, codes = model.rows_, model.words_, model.codes_
     sizes = (model.bag_size_, model.n_features_in_)
     sound = (

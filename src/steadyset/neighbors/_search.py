@@ -90,12 +90,19 @@ def _offer_products(search: Any, index: Index, points: Table, threads: int) -> N
 def _offer_calls(search: Any, index: Index, points: Table, threads: int) -> None:
     """Offer the distances of a callable, which gets one point and one row at a time."""
     assert callable(index.metric)
-    asked = points.dense_rows()
+    asked = _read_only(points.dense_rows())
     for start, stop in _pieces(index.table.n_rows, 4096):
-        rows = index.table.part(start, stop).dense_rows()
+        rows = _read_only(index.table.part(start, stop).dense_rows())
         for number, point in enumerate(asked):
             distances = np.array([[_number(index.metric(point, row)) for row in rows]], np.float64)
             search.offer_distances(distances, number, start, threads)
+
+
+def _read_only(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the same rows, which may be those of the model, for a callable to read."""
+    seen = rows.view()
+    seen.flags.writeable = False
+    return seen
 
 
 def _number(value: Any) -> float:

@@ -30,6 +30,7 @@ from steadyset.plot._choices import (
     compute_feature_ranks,
     feature_ranks,
 )
+from steadyset.plot._comparison import ComparedSets, comparison, compute_comparison
 from steadyset.plot._set_size import SetSizes, compute_set_size_by_classes, set_size_by_classes
 from steadyset.plot._sets import (
     Ambiguity,
@@ -56,6 +57,7 @@ __all__ = [
     "BagSizeTradeoff",
     "ChoiceShares",
     "ChoiceTradeoff",
+    "ComparedSets",
     "Edge",
     "EpsilonTradeoff",
     "FeatureRanks",
@@ -69,10 +71,12 @@ __all__ = [
     "bag_size_tradeoff",
     "choice_shares",
     "choice_tradeoff",
+    "comparison",
     "compute_ambiguity_matrix",
     "compute_bag_size_tradeoff",
     "compute_choice_shares",
     "compute_choice_tradeoff",
+    "compute_comparison",
     "compute_epsilon_tradeoff",
     "compute_feature_ranks",
     "compute_influence",

@@ -13,6 +13,7 @@ from steadyset.bags import BagPredictions
 from steadyset.guarantees import Guarantee
 from steadyset.metrics import ScoreTable, by_pair, mean_set_size, set_report
 from steadyset.reporting import _slider
+from steadyset.reporting._coverage import Covering, CoveringPass
 from steadyset.reporting._inputs import Inputs
 from steadyset.selection import FixedMargin, InflatedArgmax, Rule, rule_name, rules_side_by_side
 
@@ -45,6 +46,7 @@ class Evidence:
     certified: NDArray[np.intp]
     leading: NDArray[np.intp]  # the rows to look at first, as numbers of the audit's units
     certain_at: dict[float, CertificateOverview]  # what is proved at several epsilons, the rule's own among them
+    covering: Covering | None  # where a coverage was asked for
 
 
 #: The two rules that the slider moves, by their names on the page.
@@ -52,18 +54,21 @@ INFLATED, MARGIN = InflatedArgmax().display_name, FixedMargin().display_name
 _OWN = "in use"  # the audit of the rule in use, where it is not the inflated argmax
 
 
-def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
+def collect(inputs: Inputs, alpha: float, n_jobs: int | None, coverage: float | None = None) -> Evidence:
     """Audit, measure and certify, in one pass over the points."""
     epsilon, source, n_classes = inputs.epsilon, inputs.source, len(inputs.classes)
     rules = _rules(inputs)
     runs = _audit_runs(rules, inputs, n_jobs)
     proofs = _Proofs(inputs, alpha)
+    covering = None if coverage is None else CoveringPass(inputs, coverage, n_jobs)
     means, first = [], 0
     for block in inputs.blocks():
         means.append(block.mean())
         for run in runs.values():
             run.add(block)
         proofs.add(block, first)
+        if covering is not None:
+            covering.add(block)
         first += block.n_points
     audits = {name: run.result() for name, run in runs.items()}
     proba, path = np.concatenate(means), audits[INFLATED]
@@ -90,6 +95,7 @@ def collect(inputs: Inputs, alpha: float, n_jobs: int | None) -> Evidence:
         certified=proofs.points,
         leading=source.leading_rows(path, epsilon),
         certain_at=proofs.at_epsilons(),
+        covering=None if covering is None else covering.result(sets, proba, inputs),
     )
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from steadyset._base.words import out_of_a_hundred
-from steadyset.bags import BagPredictions
+from steadyset._base.words import counted, out_of_a_hundred
+from steadyset.bags import WEAK, BagPredictions, mend
 from steadyset.guarantees import TITLES, Guarantee
 from steadyset.metrics import Estimate
 from steadyset.reporting import _formats
@@ -51,6 +51,7 @@ def plain(found: Evidence, examples: list[dict[str, Any]]) -> dict[str, Any]:
         "inflated_argmax": conflict_numbers(found.path),
         "argmax": conflict_numbers(found.path, 0.0) if found.path.epsilon_floor == 0 else None,
         "guarantee": _guarantee(found.guarantee, found.limit),
+        "mend": _mend(found.guarantee, found.inputs.rule),
         "rules": [_rule_line(found, name, row) for name, row in zip(found.rules, found.scores.rows, strict=True)],
         "ambiguous": int((InflatedArgmax(inputs.epsilon)(found.proba).sum(axis=1) > 1).sum()),
         "examples": [{key: value for key, value in card.items() if key != "image"} for card in examples],
@@ -63,6 +64,7 @@ def plain(found: Evidence, examples: list[dict[str, Any]]) -> dict[str, Any]:
         "n_rows_clear": len(found.leading),
         "score_limit": _finite(np.min(found.path.score_limit())),
         "certificates": _certificates(found),
+        "coverage": None if found.covering is None else found.covering.numbers(),
         "configuration": _configuration(found),
     }
 
@@ -89,6 +91,21 @@ def _guarantee(best: Guarantee | str, limit: Guarantee | str) -> dict[str, Any] 
         "limit_delta": limit.delta,
         "limit_vacuous": limit.vacuous,
     }
+
+
+def _mend(best: Guarantee | str, rule: Any) -> str | None:
+    """Return in a sentence what would promise more, where the promise says little; None where nothing would."""
+    found = None if isinstance(best, str) or best.delta <= WEAK else mend(best, rule)
+    if found is None:
+        return None
+    changed = {"delta": found.delta, "n_estimators": found.n_bags, "epsilon": found.epsilon}
+    asked = ", ".join(f"{name}={value:g}" for name, value in changed.items() if value is not None)
+    promised = found.guarantee
+    return (
+        f"A fit with {asked} would promise at most {out_of_a_hundred(found.delta)}, with "
+        f"{'infinitely many' if promised.n_bags is None else f'{promised.n_bags:,}'} bags of "
+        f"{counted(promised.bag_size or 0, promised.unit)}."
+    )
 
 
 def _rule_line(found: Evidence, name: str, row: tuple[Any, ...]) -> dict[str, Any]:

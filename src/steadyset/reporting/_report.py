@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steadyset._base import validation, whole_files
+from steadyset._base.words import counted
 from steadyset.reporting import _evidence, _examples, _inputs, _numbers, _page
 
 
@@ -52,9 +53,10 @@ class StabilityReport:
 
     def __repr__(self) -> str:
         audit = self.numbers["audit"]
+        units = counted(audit["rows_left_out"], self.numbers["unit"])
         return (
             f"StabilityReport({self.numbers['n_points']:,} points, {audit['conflicts']:,} conflicts when one of "
-            f"{audit['rows_left_out']:,} rows is dropped, {len(self.html.encode()) / 1e6:.1f} MB)"
+            f"{units} is dropped, {len(self.html.encode()) / 1e6:.1f} MB)"
         )
 
 
@@ -68,6 +70,7 @@ def report(
     images: Any = None,
     epsilon: float | None = None,
     rule: Any = None,
+    coverage: float | None = None,
     alpha: float = 0.05,
     max_points: int = 10_000,
     n_jobs: int | None = None,
@@ -96,6 +99,9 @@ def report(
         Another epsilon than the model's; 0.05 with a BagPredictions.
     rule : rule object or callable, optional
         Another rule than the model's. Both at once is an error.
+    coverage : float, optional
+        Show covering sets too, which hold the true label about that often: their promise, their sizes and, with `y`,
+        how often they do, for each class and size. It takes a StableClassifier fitted with ``oob_score=True``.
     alpha : float, default=0.05
         The level of the certificates.
     max_points : int, default=10_000
@@ -127,7 +133,7 @@ def report(
         raise TypeError(f"title must be a string; got {validation.shown(title)}.")
     level = validation.level(alpha, "alpha")
     inputs = _inputs.gather(model, X, y, rule, epsilon, images, max_points)
-    found = _evidence.collect(inputs, level, n_jobs)
+    found = _evidence.collect(inputs, level, n_jobs, coverage)
     examples = _examples.examples(found)
     numbers = _numbers.plain(found, examples)
     made = StabilityReport(_page.page(found, numbers, examples, title or "Stability report"), numbers)

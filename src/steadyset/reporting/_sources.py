@@ -32,7 +32,7 @@ class DrawnBags:
         """Yield what the bags predict at the points, block by block; at all of them where the rule asks for it."""
         if isinstance(self.made_by, BagPredictions):
             yield self.made_by if len(positions) == n_given else self.made_by.at_points(positions)
-        elif isinstance(rule, Rule) and rule.kernel is not None:
+        elif isinstance(rule, Rule) and rule.by_row:
             yield from self.made_by.prediction_blocks(rows)
         else:
             yield self.made_by.bag_predictions(rows)

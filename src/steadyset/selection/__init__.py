@@ -13,6 +13,7 @@ from steadyset.selection._ndc import NDC, ndc
 from steadyset.selection._path import entry_epsilons
 from steadyset.selection._radius import stability_radius
 from steadyset.selection._rule import Rule, rule_name
+from steadyset.selection._set_predictor import SetPredictor
 from steadyset.selection._svbop import SVBOP, svbop
 from steadyset.selection._top_k import TopK, top_k
 from steadyset.selection._union import Union, unite
@@ -30,6 +31,7 @@ __all__ = [
     "KernelArguments",
     "MassThreshold",
     "Rule",
+    "SetPredictor",
     "TopK",
     "Union",
     "argmax_set",

@@ -166,11 +166,24 @@ def descending(scores: Scores, values: Any) -> Any:
 
 def above(scores: Scores, values: Any, bound: Any) -> Any:
     """Return values > bound, over the labels."""
-    if not _host.is_torch(values) or not sys.modules["torch"].compiler.is_compiling():
+    if not _is_compiled_by_torch(values):
         return values > bound
-    # The compiler of torch 2.13 stores a vector of bools one by one, six times slower than bytes.
+    # The compiler of torch 2.13 stores a vector of bools one by one, sixteen times slower than bytes.
     torch = sys.modules["torch"]
-    return torch.where(values > bound, 1.0, 0.0).to(torch.uint8).view(torch.bool)
+    return stored(torch.where(values > bound, 1.0, 0.0).to(torch.uint8)).view(torch.bool)
+
+
+def stored(values: Any) -> Any:
+    """Return `values` as an array that torch's compiler writes to memory.
+
+    What it need not write it computes anew wherever it is read: a number per row at every label of the next pass. Only
+    a view with strides of its own makes it write.
+    """
+    return values.as_strided(values.shape, values.stride()) if _is_compiled_by_torch(values) else values
+
+
+def _is_compiled_by_torch(values: Any) -> bool:
+    return _host.is_torch(values) and sys.modules["torch"].compiler.is_compiling()
 
 
 def kth_largest(scores: Scores, k: int) -> Any:

@@ -6,16 +6,18 @@ from fractions import Fraction
 from typing import Any, Literal, final
 
 import array_api_compat
-import array_api_compat.numpy as numpy_namespace
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset import _native
 from steadyset._base import set_validation, validation
 from steadyset.selection import _arrays
+from steadyset.selection._kernels import KernelArguments, RuleId, check_calibrated_labels, select_conformal
 from steadyset.selection._rule import Rule
 
 ScoreName = Literal["lac", "aps"]
-_SCORES = ("lac", "aps")
+_KERNELS = {"lac": RuleId.LAC, "aps": RuleId.APS}
+_SCORES = tuple(_KERNELS)
 _ONE_MORE = 2.0**-20  # of a threshold that is compared in float32: sets are rounded outward
 
 
@@ -49,7 +51,8 @@ def conformal_rule(
         class by itself. A class with too few rows is in every set.
     random_state : int, optional
         With "aps": the score of a label is the mass of the more probable ones and a random share of its own, so that
-        the coverage is not above what was asked for. By default nothing is random, and the sets are a little larger.
+        the coverage is not above what was asked for. The share is drawn by the seed and the row's probabilities, so
+        that equal rows have equal sets. By default nothing is random, and the sets are a little larger.
 
     Returns
     -------
@@ -86,7 +89,7 @@ with those, on which nothing was trained.
         raise ValueError(f'random_state must be None unless score="aps"; got {random_state!r}.')
     if not isinstance(by_class, bool | np.bool_):
         raise TypeError(f"by_class must be True or False; got {validation.shown(by_class)}.")
-    proba = _arrays.as_numpy(_probabilities(proba_cal, "proba_cal").w)
+    proba = _arrays.as_numpy(_probabilities(proba_cal).w)
     if proba.ndim != 2 or not len(proba):
         raise ValueError(f"proba_cal must have two axes, rows and labels, and a row; got shape {proba.shape}.")
     columns = set_validation.columns_of(
@@ -97,7 +100,7 @@ with those, on which nothing was trained.
         "proba_cal",
         "column numbers, or labels with classes naming the columns" if classes is None else "labels that classes names",
     )
-    scores = true_label_scores(proba, columns, score, None if seed is None else _uniforms(seed, 0, len(proba)))
+    scores = true_label_scores(proba, columns, score, None if seed is None else _uniforms(seed, proba))
     parts = [scores[columns == label] for label in range(proba.shape[1])] if by_class else [scores]
     return ConformalRule(
         score=score,
@@ -148,7 +151,8 @@ class ConformalRule(Rule):
         The calibration rows behind each threshold.
     by_class : bool, default False
     random_state : int, optional
-        The seed of the random shares of a randomised rule: row i of every call gets the same.
+        The seed of the random shares of a randomised rule. A share is drawn by the seed and the row's probabilities:
+        the same row gives the same set, wherever it stands in a call.
 
     Examples
     --------
@@ -168,7 +172,7 @@ class ConformalRule(Rule):
     by_class: bool = False
     random_state: int | None = None
 
-    may_be_empty = True
+    may_be_empty = by_row = True  # random shares, too, go by the row
 
     def __post_init__(self) -> None:
         validation.choice(self.score, "score", _SCORES)
@@ -202,14 +206,21 @@ class ConformalRule(Rule):
         return f"conformal {self.score.upper()} {self.coverage:g}"
 
     def __call__(self, proba: Any) -> Any:
-        scores = _probabilities(proba, "proba")
-        if self.by_class and scores.n_labels != len(self.thresholds):
-            raise ValueError(
-                f"proba must have {len(self.thresholds)} labels, as the calibration rows had; got {scores.n_labels}."
-            )
+        if self.random_state is None and not _arrays.is_of_other_library(proba):
+            return select_conformal(proba, _KERNELS[self.score], self.thresholds, self.by_class)
+        scores = _probabilities(proba)
+        if self.by_class:
+            check_calibrated_labels(scores.n_labels, self.thresholds)
         if self.random_state is not None:
             return self._randomised(proba, scores)
         return _lac_sets(scores, self.thresholds) if self.score == "lac" else _aps_sets(scores, self.thresholds)
+
+    @property
+    def kernel(self) -> KernelArguments | None:
+        """What the native kernels take, unless the rule is randomised."""
+        if self.random_state is not None:
+            return None
+        return KernelArguments(_KERNELS[self.score], thresholds=self.thresholds)
 
     def _randomised(self, proba: Any, scores: _arrays.Scores) -> Any:
         shape = tuple(scores.w.shape)
@@ -218,7 +229,7 @@ class ConformalRule(Rule):
         most = np.asarray(self.thresholds)
         bound = most[order] if self.by_class else most[0]
         sets = np.empty(w.shape, np.bool_)
-        smoothed = _smoothed(w, order, _uniforms(self.random_state or 0, 1, len(w)))
+        smoothed = _smoothed(w, order, _uniforms(self.random_state or 0, w))
         np.put_along_axis(sets, order, smoothed <= bound, axis=1)
         sets = sets.reshape(shape)
         if not _arrays.is_of_other_library(proba):
@@ -269,11 +280,16 @@ def _smoothed(proba: NDArray[np.float64], order: NDArray[np.intp], shares: NDArr
     return np.asarray(np.maximum(before, 0.0) + shares[:, None] * ordered)
 
 
-def _uniforms(seed: int, stream: int, n: int) -> NDArray[np.float64]:
-    return np.random.default_rng([seed, stream]).random(n)
+def _uniforms(seed: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a number from [0, 1) for each row, drawn by its content and the seed: equal rows get equal ones."""
+    cells = np.ascontiguousarray(np.column_stack([np.full(len(rows), float(seed)), rows]) + 0.0)  # no negative zeros
+    ends = np.arange(1, len(rows) + 1) * cells.shape[1]
+    digests = np.empty((len(rows), 2), np.uint64)
+    _native.digest_rows(cells, None, ends, digests, 1)
+    return np.asarray((digests[:, 0] >> np.uint64(11)) * 2.0**-53)
 
 
-def _probabilities(proba: Any, name: str) -> _arrays.Scores:
+def _probabilities(proba: Any) -> _arrays.Scores:
     """Return validated rows of probabilities, widened: of NumPy as float64, of another library as it has them."""
     if _arrays.is_of_other_library(proba):
         return _arrays.foreign_scores(proba, probabilities=True)
@@ -286,4 +302,4 @@ def _probabilities(proba: Any, name: str) -> _arrays.Scores:
     failure = validation.first_bad_row(rows, probabilities=True, slack=slack)
     if failure is not None:
         validation.reject_row(failure[0], failure[1], wide.shape, rows[failure[1]], slack)
-    return _arrays.Scores(numpy_namespace, wide, 2.0**-52, 53, 2.0**-1022, False)
+    return _arrays.Scores(array_api_compat.array_namespace(wide), wide, 2.0**-52, 53, 2.0**-1022, False)

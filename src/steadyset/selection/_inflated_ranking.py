@@ -144,13 +144,25 @@ class InflatedRanking:
         """
         return itertools.islice(self._orders(np.argsort(-self.scores, kind="stable")), validation.count(limit, "limit"))
 
-    def _orders(self, left: NDArray[np.intp]) -> Iterator[tuple[int, ...]]:
-        if len(left) == 0:
-            yield ()
-            return
+    def _orders(self, items: NDArray[np.intp]) -> Iterator[tuple[int, ...]]:
+        order: list[int] = []
+        steps = [self._firsts(items)]  # one for each place of the order; no recursion, as there may be many items
+        while steps:
+            for first, left in steps[-1]:
+                order.append(first)
+                if len(left):
+                    steps.append(self._firsts(left))
+                    break
+                yield tuple(order)
+                order.pop()
+            else:
+                steps.pop()
+                del order[-1:]
+
+    def _firsts(self, left: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Yield each item that may come next, and those that are left then."""
         for place in np.flatnonzero(self._chosen(self.scores[left])):
-            for rest in self._orders(np.delete(left, place)):
-                yield (int(left[place]), *rest)
+            yield int(left[place]), np.delete(left, place)
 
     def _chosen(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.asarray(inflated_argmax(scores, self.epsilon))

@@ -25,6 +25,8 @@ class RuleId(IntEnum):
     NDC = 5
     SVBOP = 6
     INFLATED_TOP_K = 7
+    LAC = 8
+    APS = 9
 
 
 _WITH_K = {RuleId.TOP_K, RuleId.INFLATED_TOP_K}
@@ -36,13 +38,19 @@ class KernelArguments:
     """A rule as the native kernels take it.
 
     `parameter` is its one real parameter (epsilon, tau, beta, or alpha of a utility), `discount` the beta of a utility,
-    and `k` the number of labels of the top k, inflated or not.
+    `k` the number of labels of the top k, inflated or not, and `thresholds` those of a conformal rule.
     """
 
     rule: RuleId
     parameter: float = 0.0
     discount: float = 0.0
     k: int = 0
+    thresholds: tuple[float, ...] | None = None
+
+    def asked(self) -> tuple[int, float, float, int, NDArray[np.float64] | None]:
+        """Return the tuple that the native audit takes for a rule."""
+        bounds = None if self.thresholds is None else np.asarray(self.thresholds, np.float64)
+        return int(self.rule), self.parameter, self.discount, self.k, bounds
 
 
 def select(proba: Any, rule: RuleId, parameter: float = 0.0, discount: float = 0.0, k: Any = 0) -> Any:
@@ -62,6 +70,26 @@ def select(proba: Any, rule: RuleId, parameter: float = 0.0, discount: float = 0
     if failure is not None:
         _reject(failure, rows, kind, shape, sum_slack)
     return mask if view is None else view.own_kind(mask)
+
+
+def select_conformal(proba: Any, rule: RuleId, thresholds: tuple[float, ...], by_class: bool) -> NDArray[np.bool_]:
+    """Return the mask of the labels whose score is at most the threshold, for anything that NumPy reads."""
+    scores, kind = validation.numpy_scores(proba)
+    if by_class:
+        check_calibrated_labels(scores.shape[-1], thresholds)
+    mask, slack = np.empty(scores.shape, np.bool_), validation.sum_slack(scores.dtype)
+    rows, bounds = _as_rows(scores), np.asarray(thresholds, np.float64)
+    threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
+    failure = _native.select_conformal(rows, kind, rule, bounds, slack, _as_rows(mask), threads)
+    if failure is not None:
+        _reject(failure, rows, kind, scores.shape, slack)
+    return mask
+
+
+def check_calibrated_labels(n_labels: int, thresholds: tuple[float, ...]) -> None:
+    """Refuse rows that have not a threshold for each label."""
+    if n_labels != len(thresholds):
+        raise ValueError(f"proba must have {len(thresholds)} labels, as the calibration rows had; got {n_labels}.")
 
 
 def entry_epsilons(proba: Any, k: Any) -> Any:

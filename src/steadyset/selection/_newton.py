@@ -19,12 +19,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steadyset._base.inflation import INV_SQRT2
-from steadyset.selection._arrays import Scores
+from steadyset.selection._arrays import Scores, stored
 
 _GROUP = 4
 _FEW = 8  # entries that need no start from a smaller row
 _FIRST_STEPS, _LEVEL_STEPS = 3, 1
 _STEPS = {64: 5, 32: 3}  # by the bits of the arithmetic: the bound ends below its rounding
+_VECTOR = 16  # floats in 64 bytes
 _SHORT = (512, 128)  # entries: below each, one more step, as single entries weigh more
 
 
@@ -96,15 +97,18 @@ def _next(xp: Any, c: Any, n_labels: int, count: Any, s1: Any, s2: Any) -> Any:
     by_newton = slope * (1 + 1 / xp.sqrt(f))
     c = c + (f - 1) / xp.where(inside >= 0, to_root, by_newton)
     # The root is at least -1/sqrt(2), for which one entry suffices, and is farthest right where all are 0.
-    return xp.clip(c, -INV_SQRT2, -1 / (n_labels + 1))
+    return stored(xp.clip(c, -INV_SQRT2, -1 / (n_labels + 1)))
 
 
 def _width(n: int) -> int:
-    """Return about sqrt(n), and a divisor of n where one is near."""
+    """Return about sqrt(n), and a divisor of n where one is near, but not less than a vector of floats.
+
+    The compiler of torch 2.13 starts its threads anew for every row where the inner axis is shorter than a vector.
+    """
     root = math.isqrt(n)
     if n <= 64:
         return 64
-    near = [d for d in range(max(2, root // 2), 2 * root + 1) if n % d == 0]
+    near = [d for d in range(max(_VECTOR, root // 2), 2 * root + 1) if n % d == 0]
     return min(near, key=lambda d: abs(math.log(d / root)), default=1 << root.bit_length())
 
 

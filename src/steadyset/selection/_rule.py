@@ -73,6 +73,19 @@ class Rule(ABC):
         """What the native kernels take for this rule; None for a rule that they do not know."""
         return None if self._kernel_id is None else KernelArguments(self._kernel_id, *self._kernel_parameters())
 
+    @property
+    def by_row(self) -> bool:
+        """Whether a point's set depends on its own row alone, whatever other rows are in the call.
+
+        Of a rule that the native kernels do not know this is not known, unless it says so itself.
+        """
+        return self.kernel is not None
+
+    @property
+    def kernels(self) -> tuple[KernelArguments, ...]:
+        """The rules that the native kernels know whose union this one is: itself, as a rule; none where they do not."""
+        return () if self.kernel is None else (self.kernel,)
+
     def _kernel_parameters(self) -> tuple[Any, ...]:
         return tuple(float(value) for value in vars(self).values())
 

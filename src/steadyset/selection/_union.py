@@ -1,5 +1,6 @@
 """The union of several rules: steady wherever one of them is."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from steadyset._base import validation
 from steadyset.selection import _arrays
 from steadyset.selection._inflated_argmax import inflated_argmax, with_epsilon
+from steadyset.selection._kernels import KernelArguments
 from steadyset.selection._radius import array_like
 from steadyset.selection._rule import Rule
 
@@ -118,6 +120,12 @@ class Union(Rule):
         return " + ".join(rule.display_name for rule in self.rules)
 
     @property
+    def kernels(self) -> tuple[KernelArguments, ...]:
+        """Those of all parts, where the native kernels know every one."""
+        each = [rule.kernels for rule in self.rules]
+        return tuple(itertools.chain.from_iterable(each)) if all(each) else ()
+
+    @property
     def parts(self) -> tuple[Rule, ...]:
         """The parts that ask for as many common labels as the union does."""
         return tuple(part for rule in self.rules for part in rule.parts if part.n_common == self.n_common)
@@ -131,6 +139,11 @@ class Union(Rule):
     def may_be_empty(self) -> bool:
         """Whether every part may be."""
         return all(rule.may_be_empty for rule in self.rules)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether every part looks at rows one by one."""
+        return all(rule.by_row for rule in self.rules)
 
     @property
     def has_epsilon(self) -> bool:

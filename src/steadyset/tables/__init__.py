@@ -4,6 +4,8 @@ A table becomes a frame of numbers, dates and categories; an estimator is put be
 itself, unless it reads frames as they are; a model file remembers which columns it was made from.
 """
 
+from steadyset.tables._bag_parts import collect
+from steadyset.tables._bag_work import write_bags
 from steadyset.tables._blocks import Probabilities, check_block, open_probabilities
 from steadyset.tables._columns import Column, as_text, choose_columns, to_frame
 from steadyset.tables._encoders import TableNumbers, reads_frames, with_encoders
@@ -27,6 +29,7 @@ __all__ = [
     "check_block",
     "choose_columns",
     "choose_target",
+    "collect",
     "current_versions",
     "index_columns",
     "load_model",
@@ -44,4 +47,5 @@ __all__ = [
     "target_labels",
     "to_frame",
     "with_encoders",
+    "write_bags",
 ]

@@ -21,6 +21,7 @@ from steadyset._base import whole_files
 from steadyset._base.optional import require
 from steadyset._base.validation import shown
 from steadyset.bags import check_bags
+from steadyset.neighbors import check_saved
 from steadyset.tables import _model_files
 from steadyset.tables._columns import Column, to_frame
 from steadyset.tables._encoders import reads_frames
@@ -211,20 +212,25 @@ def _check_format(content: Any) -> None:
         raise _NotAModelError(f"it has version {version!r} where this steadyset reads {_VERSION}")
 
 
-def _check_bags(classifier: StableClassifier) -> None:
+def _check_claims(classifier: StableClassifier | StableNeighborsClassifier) -> None:
+    """Refuse bags that their seed does not draw, and neighbours whose rows and numbers contradict each other."""
     try:
-        check_bags(classifier.bags_)
+        if isinstance(classifier, StableClassifier):
+            check_bags(classifier.bags_)
+        else:
+            check_saved(classifier)
     except ValueError as error:
-        raise _NotAModelError(str(error)) from None
+        raise _NotAModelError(str(error).rstrip(".")) from None
 
 
 def _model_of(content: Any) -> TableModel:
     try:
         classifier = content["classifier"]
-        if isinstance(classifier, StableClassifier) and hasattr(classifier, "groups_"):
-            _check_bags(classifier)
-        elif not isinstance(classifier, StableNeighborsClassifier) or not hasattr(classifier, "codes_"):
+        fitted = "groups_" if isinstance(classifier, StableClassifier) else "codes_"
+        ours = isinstance(classifier, StableClassifier | StableNeighborsClassifier)
+        if not ours or not hasattr(classifier, fitted):
             raise _NotAModelError("it holds no fitted StableClassifier or StableNeighborsClassifier")
+        _check_claims(classifier)
         columns = tuple(
             Column(str(entry["name"]), str(entry["kind"]), tuple(map(str, entry["categories"])))
             for entry in content["columns"]

@@ -50,8 +50,12 @@ def joined(forests: Sequence[_native.TreesForest]) -> _native.TreesForest:
     """Return the trees of several forests as one."""
     if len(forests) == 1:
         return forests[0]
-    parts = [forest.arrays() for forest in forests]
-    return made({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, forests[0])
+    return joined_arrays([forest.arrays() for forest in forests], forests[0])
+
+
+def joined_arrays(parts: Sequence[dict[str, Any]], like: _native.TreesForest) -> _native.TreesForest:
+    """Return the trees of several forests' arrays as one, with the features and classes of another."""
+    return made({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, like)
 
 
 def _sizes(forest: _native.TreesForest) -> dict[str, Any]:

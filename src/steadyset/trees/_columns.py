@@ -155,6 +155,8 @@ def numbers_of(values: Any, name: str, allowed: str = "numbers, strings or categ
             array = np.array([np.nan if _is_missing(value) else value for value in array])
         except (TypeError, ValueError):
             array = np.empty(0, object)
+    if array.ndim != (values.ndim if isinstance(values, np.ndarray) else 1):  # lists or structures of numbers
+        array = np.empty(0, object)
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     if array.dtype not in _NUMBERS:
@@ -186,7 +188,10 @@ def _categories_of(values: Any) -> tuple[Any, ...] | None:
         and getattr(dtype, "kind", "") not in "OU"
     ):
         return None
-    found = {value for value in _plain(values) if value is not None}
+    try:
+        found = {value for value in _plain(values) if value is not None}
+    except TypeError:  # lists and the like are no categories
+        return None
     if not any(isinstance(value, str) for value in found):
         return None if kind not in ("Categorical", "String", "Utf8", "StringDtype") else ()
     return tuple(sorted(found, key=_by_name))

@@ -161,6 +161,37 @@ class TreeGroup:
             for seed, forest in zip(self.seeds, _arrays.split_trees(self._forest), strict=True)
         ]
 
+    def gathered(self, members: Sequence[tuple["TreeGroup", int]]) -> "TreeGroup":
+        """Return a group of some trees of this group and of others of the same columns.
+
+        Parameters
+        ----------
+        members : sequence of (TreeGroup, int)
+            Each tree by its group and its place there.
+
+        Returns
+        -------
+        group : TreeGroup
+        """
+        groups = {id(group): group for group, _ in members}
+        parts = {key: _arrays.tree_arrays(group._forest) for key, group in groups.items()}
+        forest = _arrays.joined_arrays([parts[id(group)][place] for group, place in members], self._forest)
+        numbers, seeds = zip(*((group.numbers[place], group.seeds[place]) for group, place in members), strict=True)
+        return TreeGroup(self._prototype, numbers, seeds, forest)
+
+    def reads(self, X: Any) -> bool:
+        """Return whether a fit to this table would have learned the same of its columns: types, names, categories.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        same : bool
+        """
+        return self._prototype._learns_same(X)
+
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """The mean over the bags of each tree's normalised decrease of impurity by feature."""

@@ -333,6 +333,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _keys(self, X: Any, threads: int) -> NDArray[Any]:
         return self._columns.keys(self._checked(X, reset=False), threads=threads)
 
+    def _learns_same(self, X: Any) -> bool:
+        """Return whether a fit to this table would learn the same of its columns."""
+        return _columns.learn(self._checked(X, reset=False), getattr(self, "feature_names_in_", None)) == self._columns
+
     def _alone(self) -> TreeGroup:
         """Return the fitted tree as a group of one."""
         check_is_fitted(self)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
@@ -73,6 +74,18 @@ ESTIMATORS = {
     "own-neighbors": StableNeighborsClassifier(3),
 }
 
+#: What the ensembles of some are given besides.
+SETTINGS = {
+    "union": {
+        "rule": ss.Union(ss.ConformalRule("aps", 0.9, (0.9, 0.8, 0.95), (20, 20, 20), by_class=True), ss.TopK(1))
+    },
+    "top-k": {"rule": ss.InflatedTopK(2, 0.05)},
+    "covering": {"oob_score": True},
+}
+ESTIMATORS |= dict.fromkeys(SETTINGS, make_pipeline(TreeClassifier()))
+ESTIMATORS |= {"given-ids": make_pipeline(TreeClassifier())}  # rows with ids, which are not their digests
+ESTIMATORS |= {"neighbors": StableNeighborsClassifier(3)}  # which is an ensemble by itself
+
 COLUMNS = (Column("a", "number"), Column("b", "number"), Column("c", "category", ("v", "w", "x", "y", "z")))
 
 
@@ -91,13 +104,15 @@ def model(name, n_bags=3):
     """Return a fitted model of a table."""
     frame, labels = rows()
     estimator, columns = ESTIMATORS[name], COLUMNS
-    if name == "net":
+    if name in ("net", "neighbors"):
         columns, frame = COLUMNS[:2], frame[["a", "b"]].fillna(0.0)
     else:
         estimator = with_encoders(estimator, columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = ss.StableClassifier(estimator, n_bags, max_samples=0.6, random_state=0).fit(frame, labels)
+        more = {"max_samples": 0.6, "random_state": 0, **SETTINGS.get(name, {})}
+        ensemble = clone(estimator) if name == "neighbors" else ss.StableClassifier(estimator, n_bags, **more)
+        fitted = ensemble.fit(frame, labels, **({"sample_ids": range(len(frame))} if name == "given-ids" else {}))
     return TableModel(fitted, columns, Target("label", "text"), None, current_versions(), {"n_rows": len(frame)})
 
 

@@ -7,23 +7,20 @@ import numpy as np
 
 
 def all_bags(n, m, bootstrap):
-    """Return every bag as the sorted ranks of its m rows, and its probability."""
+    """Return every bag as the sorted ranks of its m rows, and in how many ways it is drawn: whole numbers."""
     if not bootstrap:
         bags = np.array(list(itertools.combinations(range(n), m)), np.int64).reshape(-1, m)
-        return bags, np.full(len(bags), 1 / len(bags))
+        return bags, np.ones(len(bags), np.int64)
     bags = np.array(list(itertools.combinations_with_replacement(range(n), m)), np.int64).reshape(-1, m)
-    counts = np.zeros((len(bags), n), np.int64)
-    np.add.at(counts, (np.arange(len(bags))[:, None], bags), 1)
-    factorial = np.array([math.factorial(i) for i in range(m + 1)], np.float64)
-    return bags, factorial[m] / factorial[counts].prod(axis=1) / float(n) ** m
+    factorial = np.array([math.factorial(i) for i in range(m + 1)], np.int64)
+    return bags, factorial[m] // factorial[votes_of(bags, n, m)].prod(axis=1)
 
 
 def votes_of(bags, n, k):
-    """Return the votes of each rank in each bag: how many of its nearest k rows they are, over k."""
-    k = min(k, bags.shape[1])
-    votes = np.zeros((len(bags), n))
+    """Return the votes of each rank in each bag: how many of its nearest k rows they are."""
+    votes = np.zeros((len(bags), n), np.int64)
     np.add.at(votes, (np.arange(len(bags))[:, None], bags[:, :k]), 1)
-    return votes / k
+    return votes
 
 
 def order_at(point, X, words, distance):

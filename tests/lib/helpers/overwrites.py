@@ -67,6 +67,18 @@ class Predictions(Form):
         return [name for name in os.listdir(self.target) if name not in kept] + sorted(tokens)[1:] + others(self.target)
 
 
+class SomeBags(Predictions):
+    def make(self, version):
+        return ss.draw_bags(400, 200 + version, 0.5, seed=version, sample_ids=range(400), first=3)
+
+    def read(self):
+        return ss.Bags.load(self.target)
+
+    def use(self, loaded):
+        sum(len(rows) for rows in loaded)
+        repr(loaded)
+
+
 class Audits(Predictions):
     def make(self, version):
         return ss.audit_bags(Predictions.make(self, version).at_points(range(300)), ss.InflatedArgmax(0.02))
@@ -248,6 +260,7 @@ class Checkpoints(Form):
 
 FORMS = {
     "predictions": Predictions,
+    "bags": SomeBags,
     "audits": Audits,
     "trees": Trees,
     "neighbors": Neighbors,

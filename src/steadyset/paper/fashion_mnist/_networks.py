@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset.audit import drawn_rows
-from steadyset.bags import BagPredictions, draw_bags
-from steadyset.ensemble import AllButOne, RowSets, Task, fingerprint, learner_seed, open_folder, resume_and_train
+from steadyset.bags import BagPredictions, bag_seed, draw_bags
+from steadyset.ensemble import AllButOne, RowSets, Task, fingerprint, open_folder, resume_and_train
 from steadyset.lanes import NetClassifier, lenet5
 from steadyset.paper.fashion_mnist._data import Images
 from steadyset.paper.fashion_mnist._run_folder import RunFolder
@@ -78,7 +78,7 @@ def train(
     """Train everything that the run's folder does not hold yet."""
     stages, n = _stages(images, sizes, recipe, run, n_jobs, advance), len(images.y_train)
     of_bags = stages.of_bags(sizes)
-    base_seed = partial(learner_seed, _root(sizes.seed, _BASE))
+    base_seed = partial(bag_seed, _root(sizes.seed, _BASE))
     all_rows = [np.arange(n)] * sizes.base_fits
     base = stages.predictions("base fits", all_rows, range(sizes.base_fits), base_seed)
     rows = drawn_rows(sizes.left_out, n, _root(sizes.seed, _ROWS)).rows
@@ -86,7 +86,7 @@ def train(
     left_out = stages.predictions("left-out fits", AllButOne(n), numbers, lambda row: base_seed(0))
     independent = None
     if sizes.independent_fits:
-        own_seed = partial(learner_seed, _root(sizes.seed, _LEFT_OUT))
+        own_seed = partial(bag_seed, _root(sizes.seed, _LEFT_OUT))
         independent = stages.predictions(INDEPENDENT, AllButOne(n), numbers[: sizes.independent_fits], own_seed)
     return Predictions(of_bags, base, rows, left_out, independent)
 
@@ -125,8 +125,8 @@ class _Stages:
         """Return the predictions of the bags."""
         n = len(self.task.codes)
         bags = draw_bags(n, sizes.n_bags, sizes.bag_size, seed=sizes.seed, sample_ids=np.arange(n))
-        bag_seed = partial(learner_seed, sizes.seed)
-        proba = self.predictions("bags", bags, range(sizes.n_bags), bag_seed, f"{self.same}-{sizes.bag_size}")
+        seed_of = partial(bag_seed, sizes.seed)
+        proba = self.predictions("bags", bags, range(sizes.n_bags), seed_of, f"{self.same}-{sizes.bag_size}")
         return BagPredictions(proba, bags, self.task.classes)
 
     def predictions(

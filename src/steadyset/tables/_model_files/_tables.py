@@ -79,6 +79,10 @@ def check_ensemble(ensemble: Made) -> None:
     numbers = [count(number, _ENSEMBLE, 0) for group in groups for number in group["numbers"]]
     insist(sorted(numbers) == list(range(count(bags["n_bags"], _ENSEMBLE))), _ENSEMBLE)
     insist(len(array(ensemble["classes_"], "biufUSO", 1, _ENSEMBLE)) >= 1, _ENSEMBLE)
+    units = ensemble.get("unit_digests_")
+    if units is not None:
+        fits = len(array(units, "u", 1, _ENSEMBLE)) == count(bags["n_samples"], _ENSEMBLE)
+        insist(fits and units.dtype == np.uint64, _ENSEMBLE)
     if ensemble.get("group_rows_") is not None:
         _check_groups(ensemble["group_rows_"], ensemble["group_ends_"], count(bags["n_samples"], _ENSEMBLE))
 

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset.tables._model_files._plan import Made
-from steadyset.tables._model_files._refusal import array, count, insist
+from steadyset.tables._model_files._refusal import UnknownError, array, count, insist
 
 _LEAF = -1
 _OUTSIDE = "a tree whose nodes lead outside of it"
 _CONTRADICTS = "a tree that contradicts its estimator"
 _TREE = "sklearn.tree._tree.Tree"
+_PRIOR = "sklearn.dummy.DummyClassifier"
+_LOSSES = {True: ("HalfBinomialLoss", "ExponentialLoss"), False: ("HalfMultinomialLoss",)}  # by whether classes are two
 _FIELDS = ("left_child", "right_child", "feature", "threshold")
 
 
@@ -86,10 +88,27 @@ def check_boosting(ensemble: Made) -> None:
     n_classes = count(ensemble["n_classes_"], _CONTRADICTS)
     insist(stages.shape[1] == columns == (1 if n_classes == 2 else n_classes), _CONTRADICTS)
     insist(len(ensemble["classes_"]) == n_classes and len(stages) >= 1, _CONTRADICTS)
+    _check_start(ensemble, n_classes)
     for member in stages.flat:
         _check_member(member, ensemble)
         tree = member["tree_"]
         insist(count(tree.args[2], _CONTRADICTS) == 1 and int(tree.args[1][0]) == 1, _CONTRADICTS)
+
+
+def _check_start(ensemble: Made, n_classes: int) -> None:
+    """Refuse first scores of other columns than the trees add to: compiled code does not look whether they are there.
+
+    They are zeros or the shares of the classes; other estimators to begin with are not known here.
+    """
+    start, loss = ensemble["init_"], ensemble["_loss"]
+    names = [f"sklearn._loss.loss.{name}" for name in _LOSSES[n_classes == 2]]
+    insist(isinstance(loss, Made) and loss.type in names, _CONTRADICTS)
+    if start == "zero":
+        return
+    if not isinstance(start, Made) or start.type != _PRIOR or start["_strategy"] != "prior":
+        raise UnknownError
+    insist(count(start["n_outputs_"], _CONTRADICTS) == 1, _CONTRADICTS)
+    insist(array(start["class_prior_"], "f", 1, _CONTRADICTS).shape == (n_classes,), _CONTRADICTS)
 
 
 def _check_member(member: Any, ensemble: Made) -> None:

@@ -50,10 +50,8 @@ _OBJECTS: dict[str, Check] = {
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor": _histograms.check_predictor,
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper": _histograms.check_bins,
     **dict.fromkeys(_named("sklearn.svm._classes", "SVC NuSVC"), _fitted(_vectors.check_svm)),
-    **dict.fromkeys(
-        _named("sklearn.neighbors._classification", "KNeighborsClassifier RadiusNeighborsClassifier"),
-        _fitted(_vectors.check_neighbors),
-    ),
+    "sklearn.neighbors._classification.KNeighborsClassifier": _fitted(_vectors.check_neighbors),
+    "sklearn.neighbors._classification.RadiusNeighborsClassifier": _fitted(_vectors.check_radius_neighbors),
     "sklearn.preprocessing._encoders.OneHotEncoder": _fitted(_tables.check_one_hot),
     "steadyset.ensemble._classifier.StableClassifier": _tables.check_ensemble,
     "steadyset.ensemble._members.Member": _tables.check_member,

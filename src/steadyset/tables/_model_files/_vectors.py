@@ -64,6 +64,14 @@ def check_neighbors(neighbors: Made) -> None:
         insist(count(neighbors["n_neighbors"], _NEIGHBORS) <= len(rows), _NEIGHBORS)
 
 
+def check_radius_neighbors(neighbors: Made) -> None:
+    """Let Euclidean neighbours pass as others do: for every other metric compiled code gets points of any width."""
+    metric, power = neighbors["metric"], neighbors["p"]
+    if metric not in ("euclidean", "sqeuclidean") and (metric, power) != ("minkowski", 2):
+        raise UnknownError
+    check_neighbors(neighbors)
+
+
 def _check_metric(params: Any) -> None:
     if params and set(params) != {"p"}:
         raise UnknownError

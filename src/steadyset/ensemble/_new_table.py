@@ -1,0 +1,217 @@
+"""Another table for a fitted ensemble: which of its bags hold the same rows as before, and what changed.
+
+A bag is a function of its rows, in their order, and of its seed. So one that holds the same rows as before is kept, and
+the ensemble is the same, to the bit, as one that is fitted to the new table from scratch.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steadyset._base import validation
+from steadyset._base.words import counted
+from steadyset.bags import Bags
+from steadyset.ensemble import _fit_record
+from steadyset.ensemble._fit_inputs import FitInputs
+from steadyset.ensemble._fit_record import FitRecord
+
+_HARDLY_ANY = 0.1  # of the smaller table, the share of rows below which a mistake is likely
+
+
+@dataclass(frozen=True)
+class TableChanges:
+    """What a refit found: how the table changed, and how many bags had to be trained again.
+
+    Attributes
+    ----------
+    n_kept, n_added, n_dropped : int
+        Rows, or groups, that both tables have, that only the new one has, and that only the old one had.
+    n_changed : int
+        Those that kept the id that the user gave them and hold something else now. Without such ids a changed row is
+        one that was dropped and one that was added.
+    n_trained, n_bags : int
+        Bags that were trained, and bags there are.
+    unit : {"row", "group"}
+    note : str
+        What else is to be known, such as a share of the rows that would be another bag size now.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import steadyset as ss
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ss.StableClassifier(n_estimators=100, max_samples=10, random_state=0).fit(X, y)
+    >>> print(model.refit(X[1:], y[1:]).changes_)
+    10 of 100 bags were trained again: 1 row dropped, 149 rows kept.
+    """
+
+    n_kept: int
+    n_added: int
+    n_dropped: int
+    n_changed: int
+    n_trained: int
+    n_bags: int
+    unit: str = "row"
+    note: str = ""
+
+    def summary(self) -> str:
+        """Return it in a sentence or two."""
+        counts = {"added": self.n_added, "dropped": self.n_dropped, "changed": self.n_changed, "kept": self.n_kept}
+        told = [f"{counted(n, self.unit)} {what}" for what, n in counts.items() if n or what == "kept"]
+        trained = f"{self.n_trained:,} of {counted(self.n_bags, 'bag')} {'was' if self.n_trained == 1 else 'were'}"
+        return f"{trained} trained again: {', '.join(told)}.{' ' if self.note else ''}{self.note}"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+@dataclass(frozen=True)
+class Work:
+    """The groups of an old fit that stay, those of which some bags are trained again, and bags that are trained anew.
+
+    `again` are bags of the groups in `mended`; those in `anew` get groups of their own.
+    """
+
+    kept: list[Any]
+    mended: list[Any]
+    again: list[int]
+    anew: list[int]
+
+    @property
+    def n_bags(self) -> int:
+        return len(self.again) + len(self.anew)
+
+    def done(self, train: Callable[[Sequence[int]], list[Any]]) -> list[Any]:
+        """Return all groups, in the order of their bags; `train` makes groups of these bags."""
+        found = {
+            number: (group, place) for group in _of(train, self.again) for place, number in enumerate(group.numbers)
+        }
+        mended = [
+            group.gathered([found.get(number, (group, place)) for place, number in enumerate(group.numbers)])
+            for group in self.mended
+        ]
+        return sorted([*self.kept, *mended, *_of(train, self.anew)], key=lambda group: int(group.numbers[0]))
+
+
+def _of(train: Callable[[Sequence[int]], list[Any]], numbers: list[int]) -> list[Any]:
+    return train(numbers) if numbers else []
+
+
+def all_anew(n_bags: int) -> Work:
+    """Return the work of a fit from scratch."""
+    return Work([], [], [], list(range(n_bags)))
+
+
+def work_left(model: Any, now: FitRecord, data: FitInputs, bags: Bags) -> Work:
+    """Return what is left to do for these bags of another table, or more bags of the same one."""
+    changed = np.ones(bags.n_bags, bool)
+    same = _same_bags(model, now, data, bags)
+    changed[: len(same)] = ~same
+    if all(changed):
+        return all_anew(bags.n_bags)
+    kept, mended = [], []
+    anew = changed.copy()
+    for group in model.groups_:
+        numbers = np.array([number for number in group.numbers if number < bags.n_bags], np.intp)
+        whole = len(numbers) == len(group.numbers)
+        if whole and not changed[numbers].any():
+            kept.append(group)
+            anew[numbers] = False
+        elif whole and not changed[numbers].all() and hasattr(group, "gathered"):
+            mended.append(group)
+            anew[numbers] = False
+        else:  # nothing of it is left, or it cannot be taken apart
+            anew[numbers] = True
+    again = [int(number) for group in mended for number in group.numbers if changed[number]]
+    return Work(kept, mended, again, np.flatnonzero(anew).tolist())
+
+
+def _same_bags(model: Any, now: FitRecord, data: FitInputs, bags: Bags) -> NDArray[np.bool_]:
+    """Return for each bag that the model has whether training it on the new table would give what it has."""
+    old: Bags = model.bags_
+    n_bags = min(old.n_bags, bags.n_bags)
+    nothing = np.zeros(n_bags, bool)
+    before = _fit_record.remembered(model)
+    if not np.array_equal(model.classes_, data.classes) or before.training != now.training:
+        return nothing
+    if before.units is None or now.units is None:
+        return nothing
+    reads = getattr(model.groups_[0], "reads", None)
+    if reads is not None and not reads(data.X):
+        return nothing
+    same_draw = (old.bag_size, old.resampling) == (bags.bag_size, bags.resampling) and old.ids == bags.ids
+    if same_draw and np.array_equal(before.units, now.units):
+        return ~nothing
+    return np.array([np.array_equal(before.units[old[b]], now.units[bags[b]]) for b in range(n_bags)])
+
+
+def require_own_bags(model: Any) -> None:
+    """Refuse a model whose bags cannot be drawn for another table."""
+    bags: Bags = model.bags_
+    if bags.resampling is None or model.seed_ is None:
+        raise ValueError("a refit is for bags that steadyset drew; got a model whose members were trained elsewhere.")
+    if bags.ids.kind != "position" and bags.ids.values is None:
+        raise ValueError("a refit must know the ids of the rows of the fit; got a model whose ids were left out.")
+
+
+def require_comparable(model: Any, data: FitInputs, n_bags: int) -> None:
+    """Refuse ids of another kind than those of the fit, by which no row would be known, and fewer bags."""
+    require_own_bags(model)
+    had, given = model.bags_.ids, data.ids
+    if had.unit != given.unit:
+        wanted = "given, as in the fit" if had.unit == "group" else "None, as in the fit"
+        raise ValueError(f"groups must be {wanted}; got {'None' if given.unit == 'row' else 'some'}.")
+    if had.kind != given.kind:
+        raise ValueError(
+            f"sample_ids must be of the kind of those of the fit, {_KINDS[had.kind]}; got {_KINDS[given.kind]}."
+        )
+    if n_bags < model.bags_.n_bags and model.delta is None:
+        raise ValueError(
+            f"n_estimators must be at least the {model.bags_.n_bags} bags there are when warm_start=True; got {n_bags}."
+        )
+
+
+_KINDS = {"given": "ids that the user gives", "content": "None for ids made of content", "position": '"position"'}
+
+
+def changes(model: Any, found: FitRecord, data: FitInputs, work: Work) -> TableChanges:
+    """Return what changed between the table of a model's fit and a new one, and warn where hardly anything is left."""
+    before, now = _fit_record.remembered(model).units, found.units
+    n_before, n_now, n_changed = model.bags_.n_samples, data.n_samples, 0
+    if before is None or now is None:
+        n_kept = 0
+    elif data.ids.kind == "given" and data.ids.values is not None:
+        _, old, new = np.intersect1d(model.bags_.ids.values, data.ids.values, return_indices=True)
+        n_kept = int(np.count_nonzero(before[old] == now[new]))
+        n_changed = len(old) - n_kept
+    else:
+        n_kept = min(int(np.isin(now, before).sum()), int(np.isin(before, now).sum()))
+    unit = data.ids.unit
+    if n_kept + n_changed < _HARDLY_ANY * min(n_before, n_now):
+        warnings.warn(
+            f"hardly any {unit} is known: {n_kept:,} of the {n_now:,} {unit}s of X and y were in the fit, which had "
+            f"{n_before:,}; X must hold the same columns, written in the same way.",
+            stacklevel=6,
+        )
+    gone = n_kept + n_changed
+    n_bags = len(work.anew) + sum(len(group.numbers) for group in [*work.kept, *work.mended])
+    note = _size_note(model, data)
+    return TableChanges(n_kept, n_now - gone, n_before - gone, n_changed, work.n_bags, n_bags, unit, note)
+
+
+def _size_note(model: Any, data: FitInputs) -> str:
+    """Return the sentence on a bag size that was kept where a share of the new table would be another."""
+    if model.delta is not None or not isinstance(model.max_samples, float):
+        return ""
+    unit, n = data.ids.unit, data.n_samples
+    usual = validation.resolve_bag_size(model.max_samples, n, data.resampling, "max_samples")
+    if usual == data.bag_size:
+        return ""
+    return (
+        f"Bags keep their {counted(data.bag_size, unit)}; max_samples={model.max_samples:g} of {n:,} {unit}s would be "
+        f"{usual:,}, which takes a new fit."
+    )

@@ -1,0 +1,31 @@
+"""Joblib backends of clusters, really started: what moves, who trains, a worker that is killed, the same bits."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parents[1] / "lib" / "helpers" / "on_a_cluster.py"
+ENGINES = {"dask": "distributed"}
+
+
+@pytest.mark.parametrize("ending", ["keep", "kill"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_same_bits_on_a_cluster(engine, ending):
+    if importlib.util.find_spec(ENGINES[engine]) is None:
+        pytest.skip(f"{engine} is not installed")
+    learners = ["trees", "lanes", "logistic"] if ending == "keep" else ["trees"]
+    command = [sys.executable, PROGRAM, engine, ending, *learners]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [found["learner"] for found in answers] == learners
+    for found in answers:
+        assert found["same"] == [True] * 4  # the mean, each bag, the audit, bags without their models
+        assert not found["at_home"]
+        if ending == "keep":
+            assert found["places"] == 2
+            assert engine != "dask" or 1 < found["moved"] <= 8  # times X, of which each worker needs one

@@ -1,0 +1,42 @@
+"""Learners that take their time and note in which process they were trained."""
+
+import os
+import time
+from pathlib import Path
+
+from sklearn.linear_model import LogisticRegression
+
+from steadyset.lanes import Linear, NetClassifier
+from steadyset.trees import TreeClassifier
+
+
+class _Noted:
+    def fit_bags(self, *args, **kwargs):
+        if "FAR_LEARNER_NOTES" in os.environ:
+            Path(os.environ["FAR_LEARNER_NOTES"], str(os.getpid())).touch()
+        time.sleep(0.6)  # long enough that a scheduler moves the rows to a second worker
+        for group in super().fit_bags(*args, **kwargs):
+            group.trained_in = os.getpid()
+            yield group
+
+
+class FarTrees(_Noted, TreeClassifier):
+    pass
+
+
+class FarNets(_Noted, NetClassifier):
+    pass
+
+
+class FarLogistic(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(0.02)
+        self.trained_in = os.getpid()
+        return super().fit(X, y, sample_weight)
+
+
+LEARNERS = {
+    "trees": FarTrees(max_depth=4),
+    "lanes": FarNets([Linear()], epochs=1),
+    "logistic": FarLogistic(),
+}

@@ -1,0 +1,88 @@
+"""A program: fit under a cluster's joblib backend and at home, and print whether all bits are the same.
+
+python on_a_cluster.py dask keep|kill trees lanes logistic
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from pathlib import Path
+
+LIB = str(Path(__file__).parents[1])
+sys.path.insert(0, LIB)
+os.environ["PYTHONPATH"] = LIB + os.pathsep + os.environ.get("PYTHONPATH", "")  # of workers, which start later
+NOTES = os.environ["FAR_LEARNER_NOTES"] = tempfile.mkdtemp()
+
+import joblib  # noqa: E402
+import numpy as np  # noqa: E402
+
+import steadyset as ss  # noqa: E402
+from helpers import tcp_bytes  # noqa: E402
+from helpers.far_learners import LEARNERS  # noqa: E402
+
+
+@contextlib.contextmanager
+def dask():
+    """Give two worker processes, a way to run a function in each, and what joblib is told."""
+    from distributed import Client, LocalCluster
+
+    sizes = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with LocalCluster(**sizes, dashboard_address=":0") as made, Client(made) as client:
+        client.wait_for_workers(2)
+        yield lambda function: list(client.run(function).values()), {"backend": "dask"}
+
+
+def main(engine, ending, *names):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 20))
+    y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
+    weights, points = rng.uniform(1, 2, len(X)), X[:50]
+    sizes = {"n_estimators": 64, "max_samples": 2000, "random_state": 0}
+    with {"dask": dask}[engine]() as (run_on_workers, told):
+        for name in names:
+            model, home = (ss.StableClassifier(LEARNERS[name], **sizes, n_jobs=n_jobs) for n_jobs in (2, None))
+            home.fit(X, y, sample_weight=weights)
+            if ending == "kill":
+                threading.Thread(target=kill_the_first_that_trains, daemon=True).start()
+            before = moved(run_on_workers)
+            with joblib.parallel_config(**told):
+                model.fit(X, y, sample_weight=weights)
+                in_all = moved(run_on_workers) - before
+                found = [model.predict_proba(points), model.bag_predictions(points).proba]
+                found += [model.audit(points).instability]
+                found += [model.fit_predict_bags(X, y, points, sample_weight=weights).proba]
+            proba = home.bag_predictions(points).proba
+            expected = [home.predict_proba(points), proba, home.audit(points).instability, proba]
+            trained = [group if name != "logistic" else group.estimator for group in model.groups_]
+            places = {each.trained_in for each in trained}
+            answer = {
+                "learner": name,
+                "same": [bool(np.array_equal(a, b)) for a, b in zip(found, expected, strict=True)],
+                "at_home": os.getpid() in places,
+                "places": len(places),
+                "moved": in_all / X.nbytes,
+            }
+            print(json.dumps(answer), flush=True)
+
+
+def moved(run_on_workers):
+    """Return the bytes that scheduler, client and workers have received; 0 where nobody can ask the workers."""
+    return 0 if run_on_workers is None else sum([tcp_bytes.received(), *run_on_workers(tcp_bytes.received)])
+
+
+def kill_the_first_that_trains():
+    """Kill a worker as soon as it says that it trains."""
+    while not (found := [pid for pid in map(int, os.listdir(NOTES)) if pid != os.getpid()]):
+        time.sleep(0.02)
+    os.kill(found[0], signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(*sys.argv[1:])
