@@ -19,7 +19,7 @@ def test_native(isa):
 
 def test_array_api_on_numpy(monkeypatch):
     monkeypatch.setattr(_arrays, "is_foreign", lambda proba: True)
-    assert wrong_cases(np.asarray, np.asarray) == []
+    assert wrong_batches(np.asarray, np.asarray) == []
 
 
 def test_array_api_strict():
@@ -36,6 +36,34 @@ def test_jax():
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
         assert wrong_batches(jax.numpy.asarray, np.asarray) == []
+
+
+def as_stored_without_x64(rule, rows):
+    """The set of a row's numbers as 32 bits hold them; 35 to 61 rows of a rule have another one than before."""
+    return rule(rows.astype(np.float32))
+
+
+def test_jax_without_x64(full_trials):
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(False):
+        for rule, rows, sets in batches(None if full_trials else {2, 3, 10, 100}):
+            got = np.asarray(rule(jax.numpy.asarray(rows)))
+            assert np.array_equal(got, as_stored_without_x64(rule, rows)), rule
+            kept = (rows.astype(np.float32) == rows).all(axis=1)
+            assert np.array_equal(got[kept], sets[kept]), rule
+
+
+@pytest.mark.trial
+def test_jax_traced_without_x64(full_trials):
+    """Nothing is missing, and what is more lies within the tolerance of 32 bits."""
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(False):
+        for rule, rows, _ in batches()[:: 8 if full_trials else 400]:
+            got, least = np.asarray(jax.jit(rule)(jax.numpy.asarray(rows))), as_stored_without_x64(rule, rows)
+            assert np.all(got >= least), rule
+            odd = (got != least).any(axis=1)
+            if odd.any():
+                assert np.all(got[odd] <= type(rule)(rule.epsilon * (1 + 1e-4))(rows[odd].astype(np.float32))), rule
 
 
 ALL_LEVELS = """
