@@ -5,35 +5,45 @@ import numpy as np
 INV_SQRT2 = 1 / np.sqrt(np.longdouble(2))
 
 
-def distances_over_epsilon(w: np.ndarray, epsilon: float) -> np.ndarray:
+def distances_over_epsilon(w: np.ndarray, epsilon: float, beyond: float = np.inf) -> np.ndarray:
     """dist(w, R_j) / epsilon for rows w of shape (n, L), by the paper's projection lemma, in extended precision.
 
     The projection of w on R_j is (a + h at j, min(a, w_k) elsewhere), where a solves
-    w_j = a + h - sum_{k != j} (w_k - a)_+.
+    w_j = a + h - sum_{k != j} (w_k - a)_+. R_j lies in the half-space {v : v_j >= v_k + h} of a largest w_k, so that
+    its distance is at least (w_k - w_j + h) / sqrt 2: where that is more than `beyond`, it stands for the distance.
     """
     w = np.asarray(w, dtype=np.longdouble)
-    n, n_labels = w.shape
+    n_labels = w.shape[1]
     u = (w - w.max(axis=1, keepdims=True)) / np.longdouble(epsilon)
     u = np.maximum(u, np.longdouble(-1e6))  # R_j is then farther than epsilon in any case
-    out = np.empty_like(u)
     order = np.argsort(-u, axis=1)
-    descending, place = np.take_along_axis(u, order, axis=1), np.argsort(order, axis=1)
-    for j in range(n_labels):
-        behind = np.arange(n_labels - 1) >= place[:, [j]]
-        others = np.where(behind, descending[:, 1:], descending[:, :-1])  # all but u_j, largest first
-        # With the q largest others above a: a = (u_j - 1/sqrt 2 + their sum) / (1 + q). The right-hand side of the
-        # lemma's equation rises with a, so that the right q is the number of others whose own value is above a.
-        sums = np.concatenate([np.zeros((n, 1), np.longdouble), np.cumsum(others, axis=1)], axis=1)
-        roots = (u[:, [j]] - INV_SQRT2 + sums) / (1 + np.arange(n_labels, dtype=np.longdouble))
-        q = (others > roots[:, : n_labels - 1]).sum(axis=1) if n_labels > 1 else np.zeros(n, int)
-        a = np.take_along_axis(roots, q[:, None], axis=1)[:, 0]
-        lowered = np.maximum(others - a[:, None], 0)
-        # On R_j itself the projection is w, and a may lie below w_j - h.
-        raised = a + INV_SQRT2 - u[:, j]
-        out[:, j] = np.sqrt(np.maximum(raised, 0) ** 2 + (lowered**2).sum(axis=1))
-        inside = u[:, j] >= (others[:, 0] if n_labels > 1 else -np.inf) + INV_SQRT2
-        out[inside, j] = 0
+    descending = np.take_along_axis(u, order, axis=1)
+    found = (INV_SQRT2 - descending) * INV_SQRT2  # of the half-space of the largest entry
+    for rank in range(n_labels):
+        near = np.flatnonzero((found[:, rank] <= beyond) | (rank == 0))
+        if len(near) == 0:
+            break
+        found[near, rank] = _distances_of_rank(descending[near], rank)
+    out = np.empty_like(u)
+    np.put_along_axis(out, order, found, axis=1)
     return out
+
+
+def _distances_of_rank(descending: np.ndarray, rank: int) -> np.ndarray:
+    """The distances from rows of falling numbers to R_j, where j is the label of this rank."""
+    n, n_labels = descending.shape
+    own, others = descending[:, rank], np.delete(descending, rank, axis=1)
+    # With the q largest others above a: a = (u_j - 1/sqrt 2 + their sum) / (1 + q). The right-hand side of the
+    # lemma's equation rises with a, so that the right q is the number of others whose own value is above a.
+    sums = np.concatenate([np.zeros((n, 1), np.longdouble), np.cumsum(others, axis=1)], axis=1)
+    roots = (own[:, None] - INV_SQRT2 + sums) / (1 + np.arange(n_labels, dtype=np.longdouble))
+    q = (others > roots[:, : n_labels - 1]).sum(axis=1) if n_labels > 1 else np.zeros(n, int)
+    a = np.take_along_axis(roots, q[:, None], axis=1)[:, 0]
+    lowered = np.maximum(others - a[:, None], 0)
+    raised = a + INV_SQRT2 - own
+    # On R_j itself the projection is w, and a may lie below w_j - h.
+    inside = own >= (others[:, 0] if n_labels > 1 else -np.inf) + INV_SQRT2
+    return np.where(inside, 0, np.sqrt(np.maximum(raised, 0) ** 2 + (lowered**2).sum(axis=1)))
 
 
 def c_and_t(w: np.ndarray, epsilon: float) -> tuple[float, float]:
