@@ -123,7 +123,7 @@ def _in_threads(work: Any, runs: list[Sequence[Group]], X: Any, n_jobs: int | No
         yield from (work(run, X) for run in runs)
         return
     # Threads share the models; most prediction code releases the GIL.
-    yield from in_parallel(work, ((run, X) for run in runs), n_jobs, "threads")
+    yield from in_parallel(work, ((run,) for run in runs), n_jobs, "threads", (X,))
 
 
 def _predict_several(groups: Sequence[Group], X: Any) -> list[NDArray[Any]]:

@@ -123,8 +123,8 @@ def _train_apart(
     length = _workers.run_length(place, len(numbers), joblib.effective_n_jobs(n_jobs))
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
     bare = task.without_data()
-    arguments = ((bare, [(_workers.packed(row_sets[b]), b, seed_of(b)) for b in run], *task.data) for run in runs)
-    results = _workers.in_parallel(_train_several, arguments, n_jobs, place)
+    arguments = ((bare, [(_workers.packed(row_sets[b]), b, seed_of(b)) for b in run]) for run in runs)
+    results = _workers.in_parallel(_train_several, arguments, n_jobs, place, task.data)
     for b, kept in zip(numbers, itertools.chain.from_iterable(results), strict=True):
         yield (b,), kept
 
@@ -169,8 +169,8 @@ def _train_together_elsewhere(
     length = _workers.bags_per_task(len(numbers), joblib.effective_n_jobs(n_jobs))
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
     bare = task.without_data()
-    arguments = ((bare, _Rows(row_sets, run), [seed_of(b) for b in run], *task.data) for run in runs)
-    for trained in _workers.in_parallel(_train_run, arguments, n_jobs, "processes"):
+    arguments = ((bare, _Rows(row_sets, run), [seed_of(b) for b in run]) for run in runs)
+    for trained in _workers.in_parallel(_train_run, arguments, n_jobs, "processes", task.data):
         yield from trained
 
 

@@ -4,7 +4,7 @@ import ctypes
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -69,17 +69,40 @@ def packed(rows: NDArray[np.intp]) -> NDArray[Any]:
 
 
 def in_parallel(
-    work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None, place: str
+    work: Callable[..., Any],
+    arguments: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    place: str,
+    shared: Sequence[Any] = (),
 ) -> Iterator[Any]:
     """Yield what the work gives for each tuple of arguments, in order, under the caller's scikit-learn configuration.
+
+    `shared` are the last arguments of every call, what is large: a cluster gets them once per worker.
 
     scikit-learn's own Parallel carries the warning filters too, and in threads it resets those of the whole process.
     """
     config = get_config()
     backend, _ = joblib.parallel.get_active_backend()
+    ahead = "2 * n_jobs"
+    if is_elsewhere():
+        # Dask keeps all copies of data that 20 tasks wait for; with fewer, those on workers of such tasks.
+        shared, ahead = _placed(backend, shared), "20 + 2 * n_jobs"
     how = "generator" if backend.supports_return_generator else "list"
-    calls = (joblib.delayed(_configured)(config, work, *each) for each in arguments)
-    yield from joblib.Parallel(n_jobs=n_jobs, return_as=how, prefer=place)(calls)
+    calls = (joblib.delayed(_configured)(config, work, *each, *shared) for each in arguments)
+    yield from joblib.Parallel(n_jobs=n_jobs, return_as=how, prefer=place, pre_dispatch=ahead)(calls)
+
+
+def _placed(backend: Any, shared: Sequence[Any]) -> Sequence[Any]:
+    """Return the shared arguments as they go with every call: with Dask, as names of what each worker has by then.
+
+    Left to itself, joblib gives them to one worker, which then keeps most of few tasks.
+    """
+    scatter = getattr(getattr(backend, "client", None), "scatter", None)
+    if scatter is None:
+        return shared
+    # One at a time: a list is sent twice to some workers. A hash would give what two calls send one name, and the first
+    # that is done would take it from the other.
+    return [None if each is None else scatter([each], broadcast=True, hash=False)[0] for each in shared]
 
 
 def _configured(config: Mapping[str, Any], work: Callable[..., Any], *arguments: Any) -> Any:

@@ -14,7 +14,7 @@ class _Noted:
     def fit_bags(self, *args, **kwargs):
         if "FAR_LEARNER_NOTES" in os.environ:
             Path(os.environ["FAR_LEARNER_NOTES"], str(os.getpid())).touch()
-        time.sleep(0.6)  # long enough that a scheduler moves the rows to a second worker
+        time.sleep(0.1)
         for group in super().fit_bags(*args, **kwargs):
             group.trained_in = os.getpid()
             yield group

@@ -53,7 +53,9 @@ def main(engine, ending, *names):
             before = moved(run_on_workers)
             with joblib.parallel_config(**told):
                 model.fit(X, y, sample_weight=weights)
-                in_all = moved(run_on_workers) - before
+                by_fit = moved(run_on_workers) - before
+                model.predict_proba(X)
+                by_prediction = moved(run_on_workers) - before - by_fit
                 found = [model.predict_proba(points), model.bag_predictions(points).proba]
                 found += [model.audit(points).instability]
                 found += [model.fit_predict_bags(X, y, points, sample_weight=weights).proba]
@@ -66,7 +68,7 @@ def main(engine, ending, *names):
                 "same": [bool(np.array_equal(a, b)) for a, b in zip(found, expected, strict=True)],
                 "at_home": os.getpid() in places,
                 "places": len(places),
-                "moved": in_all / X.nbytes,
+                "moved": [by_fit / X.nbytes, by_prediction / X.nbytes],
             }
             print(json.dumps(answer), flush=True)
 
