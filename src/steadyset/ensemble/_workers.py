@@ -5,12 +5,11 @@ import multiprocessing
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import joblib
 import numpy as np
-from joblib._parallel_backends import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 from sklearn.pipeline import Pipeline
@@ -19,11 +18,10 @@ from sklearn.tree import BaseDecisionTree
 
 from steadyset._base.sklearn_doors import is_linear_classifier
 from steadyset.bags import BLOCK
+from steadyset.ensemble import _clusters
 
 #: From this size of X on, a linear model spends its time in BLAS, without Python's lock.
 LARGE_X = 16 * 2**20
-#: Backends whose workers are threads or processes of this machine; Ray's is a subclass of one, so that types count.
-LOCAL = (SequentialBackend, ThreadingBackend, LokyBackend, MultiprocessingBackend)
 #: From this size on, a bag's freed memory is worth giving back.
 _LARGE_BAG = 2**20
 
@@ -48,12 +46,6 @@ def run_length(place: str, n_bags: int, n_jobs: int) -> int:
     return max(1, min(4, n_bags // (8 * n_jobs))) if place == "threads" else 1
 
 
-def is_elsewhere() -> bool:
-    """Return whether the active backend of joblib is that of a cluster, and we are not on one of its workers."""
-    backend, _ = joblib.parallel.get_active_backend()
-    return type(backend) not in LOCAL and not backend.nesting_level
-
-
 def bags_per_task(n_bags: int, n_workers: int) -> int:
     """Return how many bags a task of a cluster trains together: whole blocks of the mean's order of summation.
 
@@ -64,7 +56,7 @@ def bags_per_task(n_bags: int, n_workers: int) -> int:
 
 def packed(rows: NDArray[np.intp]) -> NDArray[Any]:
     """Return row positions as they go over a network: in half of the bytes."""
-    small = is_elsewhere() and (len(rows) == 0 or int(rows.max()) < 2**32)
+    small = _clusters.is_elsewhere() and (len(rows) == 0 or int(rows.max()) < 2**32)
     return rows.astype(np.uint32) if small else rows
 
 
@@ -81,28 +73,14 @@ def in_parallel(
 
     scikit-learn's own Parallel carries the warning filters too, and in threads it resets those of the whole process.
     """
-    config = get_config()
+    call = partial(_configured, get_config(), work)
+    if _clusters.is_elsewhere():
+        yield from _clusters.in_parallel(call, arguments, n_jobs, shared)
+        return
     backend, _ = joblib.parallel.get_active_backend()
-    ahead = "2 * n_jobs"
-    if is_elsewhere():
-        # Dask keeps all copies of data that 20 tasks wait for; with fewer, those on workers of such tasks.
-        shared, ahead = _placed(backend, shared), "20 + 2 * n_jobs"
     how = "generator" if backend.supports_return_generator else "list"
-    calls = (joblib.delayed(_configured)(config, work, *each, *shared) for each in arguments)
-    yield from joblib.Parallel(n_jobs=n_jobs, return_as=how, prefer=place, pre_dispatch=ahead)(calls)
-
-
-def _placed(backend: Any, shared: Sequence[Any]) -> Sequence[Any]:
-    """Return the shared arguments as they go with every call: with Dask, as names of what each worker has by then.
-
-    Left to itself, joblib gives them to one worker, which then keeps most of few tasks.
-    """
-    scatter = getattr(getattr(backend, "client", None), "scatter", None)
-    if scatter is None:
-        return shared
-    # One at a time: a list is sent twice to some workers. A hash would give what two calls send one name, and the first
-    # that is done would take it from the other.
-    return [None if each is None else scatter([each], broadcast=True, hash=False)[0] for each in shared]
+    calls = (joblib.delayed(call)(*each, *shared) for each in arguments)
+    yield from joblib.Parallel(n_jobs=n_jobs, return_as=how, prefer=place)(calls)
 
 
 def _configured(config: Mapping[str, Any], work: Callable[..., Any], *arguments: Any) -> Any:
