@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parents[1] / "lib" / "helpers" / "on_a_cluster.py"
-ENGINES = {"dask": "distributed"}
+ENGINES = {"dask": "distributed", "ray": "ray"}
 
 
 @pytest.mark.parametrize("ending", ["keep", "kill"])
@@ -19,7 +19,7 @@ def test_the_same_bits_on_a_cluster(engine, ending):
         pytest.skip(f"{engine} is not installed")
     learners = ["trees", "lanes", "logistic"] if ending == "keep" else ["trees"]
     command = [sys.executable, PROGRAM, engine, ending, *learners]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
     assert done.returncode == 0, done.stderr[-3000:]
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [found["learner"] for found in answers] == learners
@@ -28,4 +28,5 @@ def test_the_same_bits_on_a_cluster(engine, ending):
         assert not found["at_home"]
         if ending == "keep":
             assert found["places"] == 2
-            assert engine != "dask" or 1 < found["moved"] <= 8  # times X, of which each worker needs one
+            assert all(times <= 8 for times in found["moved"])  # X, which both workers need
+            assert engine == "ray" or min(found["moved"]) > 1  # processes of one machine share memory with Ray

@@ -95,11 +95,11 @@ class Votes:
         place = preferred(self.learner, data.X)
         length = run_length(place, max(len(left), 1), joblib.effective_n_jobs(model.n_jobs))
         runs = [left[start : start + length] for start in range(0, len(left), length)]
-        arguments = ((self.work, data, finished, [(bags[b], b, bag_seed(self.seed, b)) for b in run]) for run in runs)
+        arguments = ((self.work, finished, [(bags[b], b, bag_seed(self.seed, b)) for b in run]) for run in runs)
         with bag_bar(len(bags), model.verbose, f"{type(model).__name__} - bags") as advance:
             if found:
                 advance(len(found))
-            for some in in_parallel(_work_on_several, arguments, model.n_jobs, place):
+            for some in in_parallel(_work_on_several, arguments, model.n_jobs, place, (data,)):
                 found.update(some)
                 advance(len(some))
         return [found[bag] for bag in range(len(bags))]
@@ -107,9 +107,9 @@ class Votes:
 
 def _work_on_several(
     work: Callable[[Rows, int], Any],
-    data: Data,
     finished: _finished_bags.FinishedBags | None,
     run: Sequence[tuple[NDArray[np.intp], int, int]],
+    data: Data,
 ) -> dict[int, Any]:
     leave_interrupts_to_the_caller()
     found = {}

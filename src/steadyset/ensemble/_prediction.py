@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from steadyset._base.one_thread import one_thread
 from steadyset._base.sklearn_doors import num_samples, take
 from steadyset.bags import BLOCK
+from steadyset.ensemble._clusters import LOCAL, is_elsewhere, n_workers
 from steadyset.ensemble._members import Group, probabilities
-from steadyset.ensemble._workers import LOCAL, in_parallel, is_elsewhere
+from steadyset.ensemble._workers import in_parallel
 
 #: Bytes of what the bags predict at the points of one block, as float64.
 _BLOCK_BYTES = 256 << 20
@@ -52,7 +53,7 @@ def mean_probabilities(groups: Sequence[Group], X: Any, n_bags: int, n_jobs: int
                 group.add_proba(rows, total, BLOCK, n_jobs)
         return total / n_bags
     single = all(len(group.numbers) == 1 for group in groups)
-    if single and len(groups) >= 2 * BLOCK * joblib.effective_n_jobs(n_jobs):
+    if single and len(groups) >= 2 * BLOCK * n_workers(n_jobs):
         sums = _in_threads(_sum_several, _runs(groups, BLOCK), X, n_jobs)
     elif _begin_with_blocks(groups) and is_elsewhere():
         sums = itertools.chain.from_iterable(_in_threads(_sums_of_blocks, _runs(groups, 1), X, n_jobs))
@@ -119,11 +120,11 @@ def _runs(groups: Sequence[Group], length: int) -> list[Sequence[Group]]:
 
 
 def _in_threads(work: Any, runs: list[Sequence[Group]], X: Any, n_jobs: int | None) -> Iterator[Any]:
-    if not is_elsewhere() and (joblib.effective_n_jobs(n_jobs) == 1 or len(runs) == 1):
+    if not is_elsewhere() and (n_workers(n_jobs) == 1 or len(runs) == 1):
         yield from (work(run, X) for run in runs)
         return
     # Threads share the models; most prediction code releases the GIL.
-    yield from in_parallel(work, ((run, X) for run in runs), n_jobs, "threads")
+    yield from in_parallel(work, ((run,) for run in runs), n_jobs, "threads", (X,))
 
 
 def _predict_several(groups: Sequence[Group], X: Any) -> list[NDArray[Any]]:

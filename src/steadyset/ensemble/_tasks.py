@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 
 from steadyset._base.one_thread import one_thread
 from steadyset._base.sklearn_doors import num_samples, params_of_rows, take
-from steadyset.ensemble import _checkpoint, _labels, _workers
+from steadyset.ensemble import _checkpoint, _clusters, _labels, _workers
 from steadyset.ensemble._members import Group, Member, probabilities
 from steadyset.ensemble._prediction import in_blocks
 from steadyset.ensemble._thread_counts import one_thread_each
@@ -109,7 +109,7 @@ def resume_and_train(
     before_training()
     train = _train_apart
     if hasattr(task.learner, "fit_bags"):
-        train = _train_together_elsewhere if _workers.is_elsewhere() else _train_together
+        train = _train_together_elsewhere if _clusters.is_elsewhere() else _train_together
     for done, kept in train(task, row_sets, [b for b in numbers if b in left], seed_of, n_jobs):
         advance(len(done))
         yield done, kept
@@ -120,11 +120,11 @@ def _train_apart(
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     place = _workers.preferred(task.learner, task.X)
     task = replace(task, learner=one_thread_each(task.learner))
-    length = _workers.run_length(place, len(numbers), joblib.effective_n_jobs(n_jobs))
+    length = _workers.run_length(place, len(numbers), _clusters.n_workers(n_jobs))
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
     bare = task.without_data()
-    arguments = ((bare, [(_workers.packed(row_sets[b]), b, seed_of(b)) for b in run], *task.data) for run in runs)
-    results = _workers.in_parallel(_train_several, arguments, n_jobs, place)
+    arguments = ((bare, [(_workers.packed(row_sets[b]), b, seed_of(b)) for b in run]) for run in runs)
+    results = _workers.in_parallel(_train_several, arguments, n_jobs, place, task.data)
     for b, kept in zip(numbers, itertools.chain.from_iterable(results), strict=True):
         yield (b,), kept
 
@@ -166,11 +166,11 @@ def _train_together_elsewhere(
     task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Train groups of bags as tasks of the active backend."""
-    length = _workers.bags_per_task(len(numbers), joblib.effective_n_jobs(n_jobs))
+    length = _workers.bags_per_task(len(numbers), _clusters.n_workers(n_jobs))
     runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
     bare = task.without_data()
-    arguments = ((bare, _Rows(row_sets, run), [seed_of(b) for b in run], *task.data) for run in runs)
-    for trained in _workers.in_parallel(_train_run, arguments, n_jobs, "processes"):
+    arguments = ((bare, _Rows(row_sets, run), [seed_of(b) for b in run]) for run in runs)
+    for trained in _workers.in_parallel(_train_run, arguments, n_jobs, "processes", task.data):
         yield from trained
 
 

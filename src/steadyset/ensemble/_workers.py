@@ -4,13 +4,12 @@ import ctypes
 import multiprocessing
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, Literal
 
 import joblib
 import numpy as np
-from joblib._parallel_backends import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
 from numpy.typing import NDArray
 from sklearn import config_context, get_config
 from sklearn.pipeline import Pipeline
@@ -19,11 +18,10 @@ from sklearn.tree import BaseDecisionTree
 
 from steadyset._base.sklearn_doors import is_linear_classifier
 from steadyset.bags import BLOCK
+from steadyset.ensemble import _clusters
 
 #: From this size of X on, a linear model spends its time in BLAS, without Python's lock.
 LARGE_X = 16 * 2**20
-#: Backends whose workers are threads or processes of this machine; Ray's is a subclass of one, so that types count.
-LOCAL = (SequentialBackend, ThreadingBackend, LokyBackend, MultiprocessingBackend)
 #: From this size on, a bag's freed memory is worth giving back.
 _LARGE_BAG = 2**20
 
@@ -48,12 +46,6 @@ def run_length(place: str, n_bags: int, n_jobs: int) -> int:
     return max(1, min(4, n_bags // (8 * n_jobs))) if place == "threads" else 1
 
 
-def is_elsewhere() -> bool:
-    """Return whether the active backend of joblib is that of a cluster, and we are not on one of its workers."""
-    backend, _ = joblib.parallel.get_active_backend()
-    return type(backend) not in LOCAL and not backend.nesting_level
-
-
 def bags_per_task(n_bags: int, n_workers: int) -> int:
     """Return how many bags a task of a cluster trains together: whole blocks of the mean's order of summation.
 
@@ -64,21 +56,30 @@ def bags_per_task(n_bags: int, n_workers: int) -> int:
 
 def packed(rows: NDArray[np.intp]) -> NDArray[Any]:
     """Return row positions as they go over a network: in half of the bytes."""
-    small = is_elsewhere() and (len(rows) == 0 or int(rows.max()) < 2**32)
+    small = _clusters.is_elsewhere() and (len(rows) == 0 or int(rows.max()) < 2**32)
     return rows.astype(np.uint32) if small else rows
 
 
 def in_parallel(
-    work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None, place: str
+    work: Callable[..., Any],
+    arguments: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    place: str,
+    shared: Sequence[Any] = (),
 ) -> Iterator[Any]:
     """Yield what the work gives for each tuple of arguments, in order, under the caller's scikit-learn configuration.
 
+    `shared` are the last arguments of every call, what is large: a cluster gets them once per worker.
+
     scikit-learn's own Parallel carries the warning filters too, and in threads it resets those of the whole process.
     """
-    config = get_config()
+    call = partial(_configured, get_config(), work)
+    if _clusters.is_elsewhere():
+        yield from _clusters.in_parallel(call, arguments, n_jobs, shared)
+        return
     backend, _ = joblib.parallel.get_active_backend()
     how = "generator" if backend.supports_return_generator else "list"
-    calls = (joblib.delayed(_configured)(config, work, *each) for each in arguments)
+    calls = (joblib.delayed(call)(*each, *shared) for each in arguments)
     yield from joblib.Parallel(n_jobs=n_jobs, return_as=how, prefer=place)(calls)
 
 

@@ -1,0 +1,111 @@
+"""Tasks on a cluster: what is large is placed once, a task that is lost with its worker runs again."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import joblib
+from joblib._parallel_backends import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
+
+#: Backends whose workers are threads or processes of this machine; Ray's is a subclass of one, so that types count.
+LOCAL = (SequentialBackend, ThreadingBackend, LokyBackend, MultiprocessingBackend)
+
+
+def is_elsewhere() -> bool:
+    """Return whether the active backend of joblib is that of a cluster, and we are not on one of its workers."""
+    backend, _ = joblib.parallel.get_active_backend()
+    return type(backend) not in LOCAL and not backend.nesting_level
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """Return how many tasks run at once where the active backend is; Ray is started if nobody did."""
+    backend, _ = joblib.parallel.get_active_backend()
+    if is_elsewhere() and _is_of_ray(backend):
+        _started_ray()
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+def in_parallel(
+    work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None, shared: Sequence[Any]
+) -> Iterator[Any]:
+    """Yield what the work gives for each tuple of arguments and the shared ones behind it, in order."""
+    backend, _ = joblib.parallel.get_active_backend()
+    if _is_of_ray(backend):
+        yield from _by_ray(backend, work, arguments, n_jobs, shared)
+        return
+    how = "generator" if backend.supports_return_generator else "list"
+    placed = _scattered(backend, shared)
+    # Dask keeps all copies of data that 20 tasks wait for; with fewer, those on workers of such tasks.
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as=how, pre_dispatch="20 + 2 * n_jobs")
+    yield from parallel(joblib.delayed(work)(*each, *placed) for each in arguments)
+
+
+def _scattered(backend: Any, shared: Sequence[Any]) -> Sequence[Any]:
+    """Return the shared arguments as they go with every call: with Dask, as names of what each worker has by then.
+
+    Left to itself, joblib gives them to one worker, which then keeps most of few tasks.
+    """
+    scatter = getattr(getattr(backend, "client", None), "scatter", None)
+    if scatter is None:
+        return shared
+    # One at a time: a list is sent twice to some workers. A hash would give what two calls send one name, and the first
+    # that is done would take it from the other.
+    return [None if each is None else scatter([each], broadcast=True, hash=False)[0] for each in shared]
+
+
+def _is_of_ray(backend: Any) -> bool:
+    return type(backend).__module__.startswith("ray.")
+
+
+def _started_ray() -> Any:
+    import ray
+
+    if not ray.is_initialized():
+        ray.init()  # the cluster that RAY_ADDRESS names, or one of this machine
+    return ray
+
+
+def _by_ray(
+    backend: Any,
+    work: Callable[..., Any],
+    arguments: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    shared: Sequence[Any],
+) -> Iterator[Any]:
+    """Yield the results of tasks of Ray's own, at most `n_jobs` at a time.
+
+    Ray's backend for joblib has a pool of actors instead: every task carries all of its data, and an actor that dies
+    takes its tasks along.
+    """
+    ray, at_once = _started_ray(), n_workers(n_jobs)
+    if at_once >= ray.cluster_resources().get("CPU", 0):
+        at_once *= 2  # Ray runs what it has room for, and the next task is there when a worker has done one
+    task = ray.remote(_call).options(**(backend.ray_remote_args or {}))
+    placed = [None if each is None else ray.put(each) for each in shared]
+    results: deque[Any] = deque()
+    running: list[Any] = []
+    try:
+        for each in arguments:
+            if len(running) == at_once:
+                _, running = ray.wait(running)
+            running.append(task.remote(work, *each, *placed))
+            results.append(running[-1])
+            while results[0] not in running:
+                yield _result(ray, results.popleft())
+        while results:
+            yield _result(ray, results.popleft())
+    finally:
+        for left in results:
+            ray.cancel(left)
+
+
+def _call(work: Callable[..., Any], *arguments: Any) -> Any:
+    return work(*arguments)
+
+
+def _result(ray: Any, task: Any) -> Any:
+    """Return what a task gave, or raise what it raised, as at home."""
+    try:
+        return ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from error
