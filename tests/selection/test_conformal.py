@@ -132,7 +132,7 @@ def test_bfloat16_rows_need_not_sum_to_one_exactly():
     rule = ss.ConformalRule("lac", 0.9, (0.75,), (9,))
     assert rule(points).tolist() == [[True, True, False], [True, False, False]]
     assert ss.conformal_rule([0, 0], points, 0.5, "lac").thresholds == (float(1 - points[0, 0]),)
-    with pytest.raises(ValueError, match="sum to 1 within 0.05"):
+    with pytest.raises(ValueError, match=r"sum to 1 within 0\.05"):
         rule(points * 2)
 
 
