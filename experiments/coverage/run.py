@@ -87,9 +87,11 @@ def at_the_threshold_of_mapie(y_cal, cal, test, classes):
     """Our APS sets at MAPIE's threshold, and with the most probable of the labels that they leave out.
 
     MAPIE takes a random share of the true label's mass off its score when it calibrates, whatever it does at a point.
+    Of labels that are equally probable it takes the last one first; ours are in or out together.
     """
-    own = cal[np.arange(len(cal)), np.searchsorted(classes, y_cal)]
-    mass = np.where(cal >= own[:, None], cal, 0).sum(axis=1)
+    true = np.searchsorted(classes, y_cal)
+    own, order = cal[np.arange(len(cal)), true], np.argsort(cal, axis=1)[:, ::-1]
+    mass = np.cumsum(np.take_along_axis(cal, order, axis=1), axis=1)[order == true[:, None]]
     scores = np.sort(mass - np.random.RandomState(SEED).uniform(size=len(cal)) * own)
     threshold = float(scores[math.ceil(COVERAGE * (len(cal) + 1)) - 1])
     sets = ss.ConformalRule("aps", COVERAGE, (threshold,), (len(cal),))(test)
@@ -138,11 +140,17 @@ def split_sets(y_cal, y_test, cal, test, classes):
     ]
     alike = {f"{a} = {b}": float((made[a] == made[b]).all(axis=1).mean()) for a, b in pairs}
     sets, one_more = at_the_threshold_of_mapie(y_cal, cal, test, classes)
-    same, known = (sets == made["MAPIE aps, last label left out"]).all(axis=1), sets.any(axis=1)
-    alike["aps at MAPIE's threshold, where not empty = MAPIE aps, last label left out"] = float(same[known].mean())
-    alike["aps at MAPIE's threshold and the next label = MAPIE aps"] = float(
-        (one_more == made["MAPIE aps"]).all(axis=1).mean()
-    )
+    ordered = np.sort(test, axis=1)
+    tied = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)).any(axis=1)
+    for name, mine, where in (
+        ("MAPIE aps, last label left out", sets, sets.any(axis=1)),  # MAPIE leaves no such set empty
+        ("MAPIE aps", one_more, np.ones(len(test), bool)),
+    ):
+        same = (mine == made[name]).all(axis=1)
+        own = "aps at MAPIE's threshold" + (" and the next label" if mine is one_more else ", where not empty")
+        alike[f"{own} = {name}"] = float(same[where].mean())
+        alike[f"{own} = {name}, points without ties"] = float(same[where & ~tied].mean())
+    alike["points with ties"] = float(tied.mean())
     return {"sets": {name: told(y_test, sets, classes) for name, sets in made.items()}, "same_sets": alike}
 
 
