@@ -9,6 +9,7 @@ import argparse
 import csv
 import importlib.metadata
 import json
+import math
 import subprocess
 import tempfile
 import time
@@ -82,6 +83,23 @@ def of_mapie(y_cal, cal, test, classes, score, **how):
     return made.predict_set(rows[len(cal) :], conformity_score_params=how or None)[1][:, :, 0]
 
 
+def at_the_threshold_of_mapie(y_cal, cal, test, classes):
+    """Our APS sets at MAPIE's threshold, and with the most probable of the labels that they leave out.
+
+    MAPIE takes a random share of the true label's mass off its score when it calibrates, whatever it does at a point.
+    Of labels that are equally probable it takes the last one first; ours are in or out together.
+    """
+    true = np.searchsorted(classes, y_cal)
+    own, order = cal[np.arange(len(cal)), true], np.argsort(cal, axis=1)[:, ::-1]
+    mass = np.cumsum(np.take_along_axis(cal, order, axis=1), axis=1)[order == true[:, None]]
+    scores = np.sort(mass - np.random.RandomState(SEED).uniform(size=len(cal)) * own)
+    threshold = float(scores[math.ceil(COVERAGE * (len(cal) + 1)) - 1])
+    sets = ss.ConformalRule("aps", COVERAGE, (threshold,), (len(cal),))(test)
+    one_more = sets.copy()
+    one_more[np.arange(len(test)), np.where(sets, -1, test).argmax(axis=1)] = True
+    return sets, one_more
+
+
 def of_crepes(y_cal, cal, test, classes):
     """The sets of crepes at the same probabilities, by the hinge score, without smoothing."""
     own = cal[np.arange(len(cal)), np.searchsorted(classes, y_cal)]
@@ -109,6 +127,7 @@ def split_sets(y_cal, y_test, cal, test, classes):
     made["MAPIE lac"] = of_mapie(y_cal, cal, test, classes, "lac")
     made["MAPIE aps"] = of_mapie(y_cal, cal, test, classes, "aps", include_last_label=True)
     made["MAPIE aps, randomised"] = of_mapie(y_cal, cal, test, classes, "aps", include_last_label="randomized")
+    made["MAPIE aps, last label left out"] = of_mapie(y_cal, cal, test, classes, "aps", include_last_label=False)
     made["crepes hinge"] = of_crepes(y_cal, cal, test, classes)
     for score in ("lac", "aps"):
         made[f"steadyset {score} + stable"] = ss.unite(made[f"steadyset {score}"], test, EPSILON)
@@ -120,6 +139,18 @@ def split_sets(y_cal, y_test, cal, test, classes):
         ("steadyset aps, randomised", "MAPIE aps, randomised"),
     ]
     alike = {f"{a} = {b}": float((made[a] == made[b]).all(axis=1).mean()) for a, b in pairs}
+    sets, one_more = at_the_threshold_of_mapie(y_cal, cal, test, classes)
+    ordered = np.sort(test, axis=1)
+    tied = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)).any(axis=1)
+    for name, mine, where in (
+        ("MAPIE aps, last label left out", sets, sets.any(axis=1)),  # MAPIE leaves no such set empty
+        ("MAPIE aps", one_more, np.ones(len(test), bool)),
+    ):
+        same = (mine == made[name]).all(axis=1)
+        own = "aps at MAPIE's threshold" + (" and the next label" if mine is one_more else ", where not empty")
+        alike[f"{own} = {name}"] = float(same[where].mean())
+        alike[f"{own} = {name}, points without ties"] = float(same[where & ~tied].mean())
+    alike["points with ties"] = float(tied.mean())
     return {"sets": {name: told(y_test, sets, classes) for name, sets in made.items()}, "same_sets": alike}
 
 

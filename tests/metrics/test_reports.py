@@ -118,6 +118,37 @@ def test_empty_sets_leave_the_utilities_undefined():
     assert math.isnan(report["u80"][0])
 
 
+def test_empty_sets_are_told_where_a_rule_may_have_them(sample):
+    y, proba = sample
+    covering = ss.ConformalRule("lac", 0.5, (0.4,), (99,))
+    rules = {"covering": covering, "both": ss.Union(covering, ss.InflatedArgmax(0.1)), "stable": ss.InflatedArgmax(0.1)}
+    report = metrics.set_report(y, rules, proba, classes=CLASSES)
+    assert report.columns == ("rule", *COLUMNS[:2], "empty", *COLUMNS[2:])
+    share = (~covering(proba).any(axis=1)).mean()
+    assert 0.1 < share < 0.9
+    assert report["empty"] == (pytest.approx(share), 0.0, 0.0)
+    assert report["empty"][0].standard_error == pytest.approx(math.sqrt(share * (1 - share) / len(y)))
+    for told in (str(report), report.to_markdown(), report._repr_html_(), report.to_latex()):
+        assert "empty" in told
+        assert f"{share:.3f} (" in told
+    assert report.to_frame().loc["covering", "empty"] == report["empty"][0]
+    never = ss.ConformalRule("lac", 0.9, (math.inf,), (3,))
+    assert metrics.set_report(y, [never], proba, classes=CLASSES)["empty"] == (0.0,)
+
+
+def test_the_column_of_empty_sets_needs_one(sample):
+    """A mask does not tell what its rule may do: its own sets decide."""
+    y, proba = sample
+    sets = ss.inflated_argmax(proba, 0.1)
+    assert metrics.set_report(y, {"mask": sets, "rule": ss.TopK(2)}, proba, classes=CLASSES).columns[1:] == COLUMNS
+    some = sets & (np.arange(len(sets)) % 4 > 0)[:, None]
+    report = metrics.set_report(y, {"mask": sets, "gaps": some}, proba, classes=CLASSES)
+    assert report["empty"] == (0.0, 0.25)
+    weights = (np.arange(len(sets)) % 4 > 1).astype(float)
+    weighted = metrics.set_report(y, {"gaps": some}, proba, classes=CLASSES, sample_weight=weights)
+    assert weighted["empty"] == (0.0,)
+
+
 @given(cases())
 def test_by_size(case):
     report = metrics.by_size(case.y, case.mask, **case.options)

@@ -3,6 +3,7 @@
 import math
 
 import array_api_strict
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -123,6 +124,16 @@ def test_the_kernel_equals_the_array_api(score, by_class, dtype, isa):
         np.testing.assert_array_equal(rule(points.reshape(5, 6, n_labels)).reshape(30, -1), expected)
         shares.append(expected.mean())
     assert any(0.05 < share < 0.95 for share in shares)
+
+
+def test_bfloat16_rows_need_not_sum_to_one_exactly():
+    """As for the other rules on probabilities: a row of 16-bit numbers may miss 1 by 0.05."""
+    points = np.array([[0.52, 0.31, 0.2], [0.9, 0.08, 0.02]], ml_dtypes.bfloat16)
+    rule = ss.ConformalRule("lac", 0.9, (0.75,), (9,))
+    assert rule(points).tolist() == [[True, True, False], [True, False, False]]
+    assert ss.conformal_rule([0, 0], points, 0.5, "lac").thresholds == (float(1 - points[0, 0]),)
+    with pytest.raises(ValueError, match=r"sum to 1 within 0\.05"):
+        rule(points * 2)
 
 
 def test_the_same_row_gives_the_same_set_wherever_it_stands():

@@ -66,7 +66,10 @@ def test_jax_traced(x64):
             assert np.array_equal(np.asarray(jax.jit(jax.vmap(rule) if x64 else rule)(jnp.asarray(w))), rule(w)), rule
 
 
-@pytest.mark.parametrize("rule", ["argmax", "inflated argmax", "fixed margin", "top 2", "path"])
+CONFORMAL = ["conformal LAC 0.9", "conformal APS 0.9", "conformal APS 0.9 + inflated argmax"]
+
+
+@pytest.mark.parametrize("rule", ["argmax", "inflated argmax", "fixed margin", "top 2", *CONFORMAL, "path"])
 def test_torch_traces_whole_graphs(rule):
     functions = {rule.display_name: rule for rule in ONE_OF_EACH_RULE} | {"path": ss.entry_epsilons}
     w = torch.tensor(np.random.default_rng(1).dirichlet(np.ones(9), 30))

@@ -58,6 +58,21 @@ def test_a_union_without_a_steady_part_promises_nothing():
         conformal(0.3).stability_radius([[0.5, 0.5]])
 
 
+@pytest.mark.parametrize("score", ["lac", "aps"])
+def test_a_conformal_rule_alone_has_no_guarantee_and_its_union_has(score):
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    model = ss.StableClassifier(n_estimators=12, max_samples=0.1, random_state=0, rule=conformal(0.5, score))
+    model.fit(x, np.arange(60) % 3)
+    refused = r"^rule must be one that a theorem makes compatible.*got ConformalRule"
+    with pytest.raises(ValueError, match=refused):
+        model.guarantee()
+    with pytest.raises(ValueError, match=refused):
+        ss.bags.guarantee_of_rule(model.bags_, conformal(0.5, score), 3)
+    union = ss.Union(conformal(0.5, score), ss.InflatedArgmax(0.4))
+    alone = ss.bags.guarantee_of_rule(model.bags_, ss.InflatedArgmax(0.4), 3)
+    assert model.set_params(rule=union).guarantee().delta == alone.delta
+
+
 def test_the_radius_is_the_largest_of_the_parts():
     proba = np.random.default_rng(1).dirichlet(np.ones(4), 200)
     parts = (ss.MassThreshold(0.9), ss.InflatedArgmax(0.2), ss.FixedMargin(0.1))

@@ -8,7 +8,7 @@ import numpy as np
 from steadyset._base import set_validation, validation
 from steadyset._base.label_sets import label_pairs
 from steadyset.metrics._estimate import UNDEFINED, Estimate, mean, ratio
-from steadyset.metrics._points import FORMULAS, points
+from steadyset.metrics._points import FORMULAS, Points, points
 from steadyset.metrics._score_table import ScoreTable
 from steadyset.selection import Rule
 
@@ -17,6 +17,7 @@ _COLUMNS = {
     "rule": "",
     "correct_single": "higher",
     "size": "lower",
+    "empty": "lower",  # where a rule may leave sets empty
     "coverage": "higher",
     "u65": "higher",
     "u80": "higher",
@@ -51,7 +52,8 @@ def set_report(
     -------
     ScoreTable
         A row for each name with correct_single, size, coverage, u65, u80 and superfluous_inflation. What is undefined
-        is NaN and prints as a dash, without a warning; the utilities are undefined where a set is empty.
+        is NaN and prints as a dash, without a warning; the utilities are undefined where a set is empty. Where a rule
+        may leave sets empty, or a mask does, there is a column `empty` too: the share of sets without a label.
 
     Examples
     --------
@@ -63,19 +65,32 @@ def set_report(
     rule      correct_single ↑         size ↓     coverage ↑          u65 ↑          u80 ↑  superfluous_inflation ↓
     argmax       0.600 (0.219)  1.000 (0.000)  0.600 (0.219)  0.600 (0.219)  0.600 (0.219)                        –
     inflated     0.400 (0.219)  1.400 (0.219)  0.800 (0.179)  0.660 (0.163)  0.720 (0.166)            0.500 (0.354)
+
+    A conformal rule may say nothing at all; its union with another never does:
+
+    >>> covering = ss.ConformalRule("lac", coverage=0.8, thresholds=(0.45,), n_calibration=(99,))
+    >>> both = ss.Union(covering, ss.InflatedArgmax(0.1))
+    >>> table = ss.metrics.set_report(["a", "a", "a", "b", "c"], [covering, both], proba, classes=["a", "b", "c"])
+    >>> table["empty"]
+    (0.4, 0.0)
     """
     validation.choice(standard_error, "standard_error", FORMULAS)
-    rows = []
+    rows, empty_shown = [], False
     for name, made in _named(sets).items():
         scores = proba.get(name) if isinstance(proba, Mapping) else proba
         if isinstance(made, Rule):
             if scores is None:
                 raise ValueError(f"proba must be given for rules; got none for {validation.shown(name)}.")
+            empty_shown |= made.may_be_empty
             made = np.asarray(made(scores))
         elif isinstance(made, type):
             raise TypeError(f"sets must be masks or rule objects; got {validation.shown(made)}.")
-        rows.append((name, *_measured(y_true, made, scores, classes, sample_weight, standard_error)))
-    return ScoreTable(tuple(_COLUMNS), tuple(rows), tuple(_COLUMNS.values()))
+        found = points(y_true, made, classes, sample_weight)
+        empty_shown |= not found.sizes.all()
+        rows.append({"rule": name, **_measured(found, scores, standard_error)})
+    columns = tuple(column for column in _COLUMNS if empty_shown or column != "empty")
+    cells = tuple(tuple(row[column] for column in columns) for row in rows)
+    return ScoreTable(columns, cells, tuple(_COLUMNS[column] for column in columns))
 
 
 def _named(sets: Any) -> dict[Any, Any]:
@@ -90,17 +105,20 @@ def _named(sets: Any) -> dict[Any, Any]:
     )
 
 
-def _measured(
-    y_true: Any, sets: Any, proba: Any, classes: Any, sample_weight: Any, formula: str
-) -> tuple[Estimate, ...]:
-    found = points(y_true, sets, classes, sample_weight)
+def _measured(found: Points, proba: Any, formula: str) -> dict[str, Estimate]:
+    values = {
+        "correct_single": found.correct_single,
+        "size": found.sizes,
+        "empty": np.equal(found.sizes, 0),
+        "coverage": found.covered,
+    }
+    utilities = {
+        name: mean(found.utilities(pair), found.weights) if found.sizes.all() else UNDEFINED
+        for name, pair in validation.UTILITIES.items()
+    }
     inflation = UNDEFINED if proba is None else found.superfluous(proba, formula)
-    values = (found.correct_single, found.sizes, found.covered)
-    utilities = [
-        mean(found.utilities(pair), found.weights) if found.sizes.all() else UNDEFINED
-        for pair in validation.UTILITIES.values()
-    ]
-    return (*(mean(value, found.weights) for value in values), *utilities, inflation)
+    means = {name: mean(value, found.weights) for name, value in values.items()}
+    return {**means, **utilities, "superfluous_inflation": inflation}
 
 
 def by_size(y_true: Any, sets: Any, *, classes: Any = None, sample_weight: Any = None) -> ScoreTable:

@@ -31,6 +31,15 @@ from steadyset.plot._choices import (
     feature_ranks,
 )
 from steadyset.plot._comparison import ComparedSets, comparison, compute_comparison
+from steadyset.plot._coverage import (
+    CoverageTradeoff,
+    GroupedCoverage,
+    SetPath,
+    compute_coverage_by,
+    compute_coverage_tradeoff,
+    coverage_by,
+    coverage_tradeoff,
+)
 from steadyset.plot._set_size import SetSizes, compute_set_size_by_classes, set_size_by_classes
 from steadyset.plot._sets import (
     Ambiguity,
@@ -58,11 +67,14 @@ __all__ = [
     "ChoiceShares",
     "ChoiceTradeoff",
     "ComparedSets",
+    "CoverageTradeoff",
     "Edge",
     "EpsilonTradeoff",
     "FeatureRanks",
+    "GroupedCoverage",
     "Region",
     "RowInfluence",
+    "SetPath",
     "SetSizes",
     "SimplexRegions",
     "SizeHistogram",
@@ -77,6 +89,8 @@ __all__ = [
     "compute_choice_shares",
     "compute_choice_tradeoff",
     "compute_comparison",
+    "compute_coverage_by",
+    "compute_coverage_tradeoff",
     "compute_epsilon_tradeoff",
     "compute_feature_ranks",
     "compute_influence",
@@ -84,6 +98,8 @@ __all__ = [
     "compute_set_size_histogram",
     "compute_simplex_regions",
     "compute_survival_curve",
+    "coverage_by",
+    "coverage_tradeoff",
     "epsilon_tradeoff",
     "feature_ranks",
     "influence",

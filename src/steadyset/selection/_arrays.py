@@ -49,6 +49,10 @@ class Scores:
         """Return 1, 2, ..., n_labels in w's dtype."""
         return self.xp.arange(1, self.n_labels + 1, dtype=self.w.dtype, device=_device(self.w))
 
+    def constants(self, values: list[float]) -> Any:
+        """Return numbers as an array in w's dtype, where w lies."""
+        return self.xp.asarray(values, dtype=self.w.dtype, device=_device(self.w))
+
 
 # Digits and smallest exponent of the floats; integers are probabilities only as 0 and 1.
 _FORMATS = {"float64": (53, -1022), "float32": (24, -149), "float16": (11, -24), "bfloat16": (8, -133)}

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from steadyset import _native
 from steadyset._base import set_validation, validation
 from steadyset.selection import _arrays
-from steadyset.selection._kernels import KernelArguments, RuleId, check_calibrated_labels, select_conformal
+from steadyset.selection._kernels import (
+    KernelArguments,
+    RuleId,
+    check_calibrated_labels,
+    select_conformal,
+    sum_slack_of,
+)
 from steadyset.selection._rule import Rule
 
 ScoreName = Literal["lac", "aps"]
@@ -206,7 +212,7 @@ class ConformalRule(Rule):
         return f"conformal {self.score.upper()} {self.coverage:g}"
 
     def __call__(self, proba: Any) -> Any:
-        if self.random_state is None and not _arrays.is_of_other_library(proba):
+        if self.random_state is None and not _arrays.is_foreign(proba):
             return select_conformal(proba, _KERNELS[self.score], self.thresholds, self.by_class)
         scores = _probabilities(proba)
         if self.by_class:
@@ -253,7 +259,7 @@ def _aps_sets(scores: _arrays.Scores, thresholds: tuple[float, ...]) -> Any:
     """
     xp, w = scores.xp, scores.w
     ordered = _arrays.descending(scores, w)
-    mass = xp.cumulative_sum(ordered, axis=-1)
+    mass = _arrays.cumulative(scores, ordered)
     below_all = xp.full_like(ordered, -1.0)
 
     def first_left_out(threshold: Any) -> Any:
@@ -269,8 +275,7 @@ def _aps_sets(scores: _arrays.Scores, thresholds: tuple[float, ...]) -> Any:
 
 def _outward(scores: _arrays.Scores, thresholds: tuple[float, ...]) -> Any:
     more = _ONE_MORE if scores.ulp > 2.0**-40 else 0.0
-    device = array_api_compat.device(scores.w)
-    return scores.xp.asarray([most + more for most in thresholds], dtype=scores.w.dtype, device=device)
+    return scores.constants([most + more for most in thresholds])
 
 
 def _smoothed(proba: NDArray[np.float64], order: NDArray[np.intp], shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -294,9 +299,9 @@ def _probabilities(proba: Any) -> _arrays.Scores:
     if _arrays.is_of_other_library(proba):
         return _arrays.foreign_scores(proba, probabilities=True)
     values, kind = validation.numpy_scores(proba)
+    slack = sum_slack_of(values, kind)
     if kind == 3:
         values = (values.astype(np.uint32) << 16).view(np.float32)
-    slack = validation.sum_slack(values.dtype)
     wide = values.astype(np.float64)
     rows = wide.reshape(-1, wide.shape[-1])
     failure = validation.first_bad_row(rows, probabilities=True, slack=slack)

@@ -60,9 +60,7 @@ def select(proba: Any, rule: RuleId, parameter: float = 0.0, discount: float = 0
     shape = scores.shape
     if rule in _WITH_K:
         k = validation.top_k(k, shape[-1])
-    sum_slack = 0.0
-    if rule in _ON_PROBABILITIES:  # whose rows are checked against the simplex
-        sum_slack = validation.sum_slack("bfloat16" if kind == 3 else scores.dtype)
+    sum_slack = sum_slack_of(scores, kind) if rule in _ON_PROBABILITIES else 0.0  # rows are checked on the simplex
     mask = np.empty(shape, np.bool_) if view is None else _host.empty(shape, np.bool_)
     rows, out = _as_rows(scores), _as_rows(mask)
     threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
@@ -72,18 +70,24 @@ def select(proba: Any, rule: RuleId, parameter: float = 0.0, discount: float = 0
     return mask if view is None else view.own_kind(mask)
 
 
-def select_conformal(proba: Any, rule: RuleId, thresholds: tuple[float, ...], by_class: bool) -> NDArray[np.bool_]:
-    """Return the mask of the labels whose score is at most the threshold, for anything that NumPy reads."""
-    scores, kind = validation.numpy_scores(proba)
+def select_conformal(proba: Any, rule: RuleId, thresholds: tuple[float, ...], by_class: bool) -> Any:
+    """Return the mask of the labels whose score is at most the threshold, for all that `select` reads."""
+    view = None if type(proba) is np.ndarray else _host.host_view(proba)
+    scores, kind = _readable(proba, view)
     if by_class:
         check_calibrated_labels(scores.shape[-1], thresholds)
-    mask, slack = np.empty(scores.shape, np.bool_), validation.sum_slack(scores.dtype)
-    rows, bounds = _as_rows(scores), np.asarray(thresholds, np.float64)
+    mask = np.empty(scores.shape, np.bool_) if view is None else _host.empty(scores.shape, np.bool_)
+    rows, bounds, slack = _as_rows(scores), np.asarray(thresholds, np.float64), sum_slack_of(scores, kind)
     threads = cpu.allowed_threads() if scores.size >= _WORTH_THREADS else 1
     failure = _native.select_conformal(rows, kind, rule, bounds, slack, _as_rows(mask), threads)
     if failure is not None:
         _reject(failure, rows, kind, scores.shape, slack)
-    return mask
+    return mask if view is None else view.own_kind(mask)
+
+
+def sum_slack_of(scores: NDArray[Any], kind: int) -> float:
+    """Return the tolerance on the sum of a row, of scores as `numpy_scores` gives them: bfloat16 are bits of kind 3."""
+    return validation.sum_slack("bfloat16" if kind == 3 else scores.dtype)
 
 
 def check_calibrated_labels(n_labels: int, thresholds: tuple[float, ...]) -> None:

@@ -1,8 +1,16 @@
 """One grid of inputs and rules, shared by the tests of every implementation."""
 
+import math
+
 import numpy as np
 
 import steadyset as ss
+
+
+def conformal(score: str, threshold: float) -> ss.ConformalRule:
+    """A conformal rule at a threshold, as if calibrated."""
+    return ss.ConformalRule(score, 0.9, (threshold,), (99,))
+
 
 EPSILONS = (1e-300, 1e-9, 0.01, 0.05, 0.3, 1.0, 5.0)
 
@@ -16,6 +24,9 @@ RULES_ON_PROBABILITIES = [
     *(ss.MassThreshold(t) for t in (0.3, 0.5, 0.8, 0.95, 1.0)),
     *(ss.NDC(b) for b in (0.0, 0.5, 1.0, 2.0)),
     *(ss.SVBOP(u) for u in ("u65", "u80", (1.0, 0.0), (1.0, -0.5), (3.0, 2.5))),
+    *(conformal(score, t) for score in ("lac", "aps") for t in (0.0, 0.3, 0.5, 0.95, 1.0, math.inf)),
+    ss.Union(conformal("lac", 0.5), ss.InflatedArgmax(0.0)),
+    ss.Union(conformal("aps", 0.8), ss.MassThreshold(0.5), ss.TopK(1)),
 ]
 ONE_OF_EACH_RULE = [
     ss.Argmax(),
@@ -26,6 +37,9 @@ ONE_OF_EACH_RULE = [
     ss.NDC(1.0),
     ss.SVBOP("u65"),
     ss.SVBOP("u80"),
+    conformal("lac", 0.75),
+    conformal("aps", 0.7),
+    ss.Union(conformal("aps", 0.5), ss.InflatedArgmax(0.2)),
 ]
 
 
