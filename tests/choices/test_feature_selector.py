@@ -1,6 +1,7 @@
 """StableFeatureSelector: importances per bag, the inflated top k of their mean, and what a left-out row changes."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -171,6 +172,33 @@ def test_an_interrupted_selection_goes_on_from_its_checkpoint(tmp_path):
     chosen.fit(X, Y)
     assert (tmp_path / "calls").read_text() == "9"  # the one that was interrupted, again
     assert np.array_equal(chosen.bag_importances_, selector(n_estimators=8).fit(X, Y).bag_importances_)
+
+
+@pytest.mark.parametrize(
+    ("getter", "error", "message"),
+    [
+        (lambda fitted: np.full(12, 1j), TypeError, "importances must be real numbers; got array"),
+        (lambda fitted: ["much"] * 12, TypeError, "importances must be real numbers; got \\['much'"),
+        (lambda fitted: [None] * 12, ValueError, "importances must be finite and at least 0; got nan for feature 0"),
+        (lambda fitted: None, TypeError, "importances must be real numbers; got None"),
+        ("weights_.all", AttributeError, "importance_getter must name an attribute .*; got 'weights_.all': 'Lasso'"),
+    ],
+)
+def test_what_is_no_importance_names_its_bag(getter, error, message):
+    with pytest.raises(error, match=r"^bag 0 \(learner seed \d+\) failed: " + message):
+        ss.StableFeatureSelector(Lasso(), 2, 3, importance_getter=getter, random_state=0).fit(X, Y)
+
+
+def test_importances_at_the_ends_of_numbers_are_normalised():
+    for size in (5e-324, 1e308):
+        found = ss.StableFeatureSelector(
+            Lasso(), 2, 3, importance_getter=partial(_first_two, size=size), random_state=0
+        ).fit(X, Y)
+        assert found.importances_.tolist() == [0.5, 0.5] + [0.0] * 10
+
+
+def _first_two(fitted, size):
+    return [size, size] + [0] * 10
 
 
 def test_an_importance_getter_of_no_use_is_a_sentence():

@@ -1,13 +1,24 @@
 """StableSearch: settings that hold steady, for grids, random and halving searches, and anything that chooses."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, HalvingRandomSearchCV, KFold, PredefinedSplit, RandomizedSearchCV
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.linear_model import Ridge, RidgeClassifierCV
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    HalvingRandomSearchCV,
+    KFold,
+    PredefinedSplit,
+    RandomizedSearchCV,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import steadyset as ss
 from steadyset.ensemble import seeded
@@ -100,6 +111,10 @@ def test_settings_are_compared_in_one_form():
     assert shallow[0] == shallow[1]
     assert shallow[0] != canonical({"e": DecisionTreeClassifier()})
     assert canonical(float("nan")) == canonical(np.float32("nan"))
+    assert canonical({1: 2}) != canonical({"1": 2})
+    assert canonical(KFold(3)) == canonical(KFold(3)) != canonical(KFold(4))
+    powers = [lambda rows, power=power: rows**power for power in (2, 2, 3)]
+    assert canonical(powers[0]) == canonical(powers[1]) != canonical(powers[2])
 
 
 def test_several_scores_are_decided_by_the_one_that_refits():
@@ -108,6 +123,92 @@ def test_several_scores_are_decided_by_the_one_that_refits():
     rows = found.bags_[0]
     inner = seeded(grid(scoring="f1_macro"), ss.bag_seed(found.seed_, 0)).fit(X[rows], Y[rows])
     assert found.choice_.outcomes[found.choice_.codes[0]].value == inner.best_params_
+
+
+def two_scores(fitted, rows, labels):
+    return {"accuracy": fitted.score(rows, labels), "small": -fitted.get_depth()}
+
+
+def test_a_score_among_several_of_one_function_decides():
+    def depths(**more):
+        found = ss.StableSearch(grid(**more), 5, random_state=0).fit(X, Y)
+        return [found.choice_.outcomes[code].value["max_depth"] for code in found.choice_.codes]
+
+    assert depths(scoring=two_scores, refit="small") == [1] * 5
+    assert depths(scoring=two_scores, refit="accuracy") == depths()
+    assert depths(scoring="accuracy", refit="f1") == depths()  # with one score any name says no more than True
+
+
+def test_a_callable_refit_decides_without_a_last_fit():
+    fits = []
+
+    class Tree(DecisionTreeClassifier):
+        def fit(self, rows, *more):
+            fits.append(len(rows))
+            return super().fit(rows, *more)
+
+    def second(results):
+        return np.argsort(results["mean_test_f1_macro"])[-2]
+
+    search = GridSearchCV(
+        Tree(), {"max_depth": [1, 2, 4]}, cv=3, scoring=["accuracy", "f1_macro"], refit=second, error_score="raise"
+    )
+    found = ss.StableSearch(search, 4, random_state=0).fit(X, Y)
+    assert len(fits) == 4 * 3 * 3
+    rows = found.bags_[0]
+    inner = seeded(search, ss.bag_seed(found.seed_, 0)).fit(X[rows], Y[rows])
+    assert found.choice_.outcomes[found.choice_.codes[0]].value == inner.best_params_
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "message"),
+    [
+        ({"scoring": ["accuracy", "f1"], "refit": False}, ValueError, "^refit of the search must name .*; got False"),
+        ({"scoring": ["accuracy", "f1"]}, ValueError, r"^refit of the search .*\['accuracy', 'f1'\].*; got True"),
+        ({"scoring": {"a": "accuracy"}, "refit": "b"}, ValueError, "^refit of the search must name .*; got 'b'"),
+        ({"scoring": two_scores, "refit": False}, ValueError, r"^bag 0 .*\['accuracy', 'small'\].*; got False"),
+        ({"refit": lambda results: 7}, ValueError, "^bag 0 .* what refit returns must be the place .* to 2; got 7"),
+        ({"refit": lambda results: 1.0}, TypeError, "^bag 0 .* what refit returns must be the place .*; got 1.0"),
+    ],
+)
+def test_searches_in_which_nothing_decides_are_refused(more, error, message):
+    with pytest.raises(error, match=message):
+        ss.StableSearch(grid(**more), 3, random_state=0).fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
+def test_scores_that_are_nan_win_nothing():
+    def nan_at(depths, fitted, rows, labels):
+        return np.nan if fitted.max_depth in depths else fitted.score(rows, labels)
+
+    some = ss.StableSearch(grid(scoring=partial(nan_at, (2, 4))), 4, random_state=0).fit(X, Y)
+    assert some.candidates_ == [{"max_depth": 1}]
+    with pytest.raises(ValueError, match=r"^bag 0 .* failed: the search must give some setting a score; got NaN for"):
+        ss.StableSearch(grid(scoring=partial(nan_at, (1, 2, 4))), 4, random_state=0).fit(X, Y)
+
+
+def test_settings_of_which_every_bag_has_a_copy_are_the_same():
+    pipe = make_pipeline(FunctionTransformer(), RidgeClassifierCV())
+    settings = {
+        "functiontransformer__func": [lambda rows: -rows, partial(np.multiply, 3.0)],
+        "ridgeclassifiercv__cv": [KFold(3), KFold(4)],
+    }
+    search = GridSearchCV(pipe, settings, cv=2)
+    one, two = (ss.StableSearch(search, 12, random_state=1, n_jobs=jobs).fit(X, Y).choice_ for jobs in (1, 2))
+    assert len(one.outcomes) <= 4 < one.n_bags
+    assert one.codes.tolist() == two.codes.tolist()
+
+
+def test_refits_leave_groups_to_the_splitter_and_are_the_same_each_time():
+    search = GridSearchCV(ExtraTreeClassifier(), {"max_depth": [3, 6]}, cv=GroupKFold(3))
+
+    def fitted():
+        model = ss.StableSearch(search, 4, random_state=0, refit=True).fit(X, Y, groups=np.arange(150) // 5)
+        return model.estimators_[0]
+
+    assert np.array_equal(fitted().tree_.threshold, fitted().tree_.threshold)
+    search.estimator = ExtraTreeClassifier(random_state=5)
+    assert fitted().random_state == 5
 
 
 def test_failures_name_their_bag():
@@ -121,6 +222,8 @@ def test_failures_name_their_bag():
         ss.StableSearch(fails, 20, random_state=0).fit(numbers, numbers[:, 0])
     with pytest.raises(TypeError, match=r"^bag 0 \(learner seed \d+\) failed: the choice must be hashable; got \[1\]"):
         ss.StableSearch(lambda rows, labels: [1], 5, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^bag 0 .* failed: the choice must equal itself, .*; got \(1, nan\)"):
+        ss.StableSearch(lambda rows, labels: (1, np.nan), 5, random_state=0).fit(X, Y)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,6 +100,12 @@ def test_ten_thousand_outcomes_stay_sparse():
         (["a", [0, 1]], TypeError, r"^votes must be hashable; got \[0, 1\] of bag 1, of type list"),
         ([np.zeros(3)], TypeError, "^votes must be hashable; got .* of bag 0, of type ndarray"),
         ([1.0, math.nan], ValueError, "^votes must equal themselves; got nan of bag 1"),
+        ([(1, 2.0), (1, math.nan)], ValueError, r"^votes must equal themselves; got \(1, nan\) of bag 1"),
+        ([frozenset({math.nan})], ValueError, "^votes must equal themselves; got .* of bag 0"),
+        (["a", pandas.NA], ValueError, "^votes must equal themselves; got <NA> of bag 1"),
+        ({"a": 1}, TypeError, "^votes must be a sequence with a hashable outcome for each bag; got {'a': 1}"),
+        ({"a", "b"}, TypeError, "^votes must be a sequence with a hashable outcome for each bag; got {"),
+        (pandas.DataFrame({"vote": [1, 2]}), TypeError, "^votes must be a sequence with a hashable outcome"),
         ([], ValueError, "^votes must have at least 1 bag; got none"),
         (5, TypeError, "^votes must be a sequence with a hashable outcome for each bag; got 5"),
     ],

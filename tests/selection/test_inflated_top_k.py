@@ -57,6 +57,24 @@ def test_long_rows_are_those_of_short_ones(isa, k, width):
             assert np.all(sets[w >= kth])
 
 
+def test_entries_are_where_bisection_finds_them():
+    rng = np.random.default_rng(21)
+    tables = (rng.dirichlet(np.ones(9), 6), rng.integers(0, 4, (6, 9)) / 4, rng.random((6, 9)).astype(np.float32))
+    for w in tables:
+        for k in (2, 3, 8, 9):
+            low, high = np.zeros(w.shape), np.full(w.shape, 8.0)
+            for _ in range(60):
+                middle = (low + high) / 2
+                inside = np.array(
+                    [
+                        [ss.inflated_top_k(row, k, epsilon)[label] for label, epsilon in enumerate(tried)]
+                        for row, tried in zip(w, middle, strict=True)
+                    ]
+                )
+                low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+            assert ss.entry_epsilons(w, k=k) == pytest.approx(high, rel=1e-12, abs=1e-16)
+
+
 def test_one_label_is_the_inflated_argmax_to_the_bit(isa):
     for w in scores():
         for epsilon in (0.0, 1e-9, 0.05, 1.0, math.inf):
@@ -245,6 +263,30 @@ def test_rankings_equal_enumeration(n_items):
             assert [ranking.allows(order) for order in chosen] == [order in set(allowed) for order in chosen]
 
 
+def test_rankings_equal_enumeration_at_the_ends_of_numbers():
+    """Ties, gaps of an ulp, margins below an ulp, subnormal and huge scores, scores at the margin, narrow types."""
+    rng = np.random.default_rng(12)
+    tables = [
+        rng.integers(0, 2, 4) * 0.1 + rng.integers(0, 2, 4) * 1e-17,
+        np.array([0.2, 0.1, 0.1 + 1e-17, 0.1]),
+        np.array([-0.0, 0.0, 0.0, -0.0]),
+        np.array([3, 1, 2, 9]) * 5e-324,
+        np.array([1.7e308, -1.7e308, 1.6e308, 0.0]),
+        0.5 - np.array([0, 1, 2, 1]) * (0.2 / math.sqrt(2)),
+        rng.random(4).astype(np.float32),
+        rng.random(4).astype(np.float16),
+        2**62 + np.array([0, 3, 1, 1]),
+    ]
+    for w in tables:
+        for epsilon in (0.0, 5e-324, 1e-17, 0.2, 1.0, 1e300, math.inf):
+            ranking, allowed = ss.inflated_ranking(w, epsilon), orders_by_definition(w, epsilon)
+            assert sorted(ranking.orders()) == allowed
+            ranks = np.array([np.argsort(order) + 1 for order in allowed])
+            assert np.array_equal(ranking.best_ranks, ranks.min(axis=0))
+            assert np.array_equal(ranking.worst_ranks, ranks.max(axis=0)), (w, epsilon)
+            assert np.array_equal(ranking.certain_pairs, (ranks[:, :, None] < ranks[:, None, :]).all(axis=0))
+
+
 @pytest.mark.trial
 def test_rankings_equal_enumeration_of_seven(full_trials):
     rng = np.random.default_rng(8)
@@ -291,6 +333,8 @@ def test_bad_orders_are_sentences():
         ranking.allows([0, 0, 1])
     with pytest.raises(ValueError, match=r"^scores must have one axis, the items; got an array of shape \(1, 2\)"):
         ss.inflated_ranking([[1, 2]], 0.1)
+    with pytest.raises(ValueError, match=r"^scores must hold finite numbers only; got nan for item 1"):
+        ss.inflated_ranking([1, math.nan, 2], 0.1)
 
 
 def test_orders_of_more_items_than_python_recurses():

@@ -14,7 +14,7 @@ _REPEATS = 5  # permutations per feature and bag
 
 def importances(estimator: Any, getter: Any, rows: Rows, n_features: int) -> NDArray[np.float64]:
     """Return importances of at least 0 that sum to 1; all 0 where none has any."""
-    found = np.asarray(_raw(estimator, getter, rows), np.float64)
+    found = _real(_raw(estimator, getter, rows))
     if found.shape != (n_features,):
         raise ValueError(
             f"importances must be one number for each of the {n_features} features; got shape {found.shape}."
@@ -29,6 +29,16 @@ def importances(estimator: Any, getter: Any, rows: Rows, n_features: int) -> NDA
     return np.asarray(scaled / scaled.sum())
 
 
+def _real(values: Any) -> NDArray[np.float64]:
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf" and not (given.dtype == object and np.ndim(values) == 1):
+        raise TypeError(f"importances must be real numbers; got {validation.shown(values)}.")
+    try:
+        return given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"importances must be real numbers; got {validation.shown(values)}.") from None
+
+
 def _raw(estimator: Any, getter: Any, rows: Rows) -> Any:
     if getter == "permutation":
         from sklearn.inspection import permutation_importance  # with plots of its own, which take long to import
@@ -38,7 +48,14 @@ def _raw(estimator: Any, getter: Any, rows: Rows) -> Any:
     if callable(getter):
         return getter(estimator)
     if getter != "auto":
-        return _absolute(attrgetter(getter)(estimator), getter)
+        try:
+            found = attrgetter(getter)(estimator)
+        except AttributeError as error:
+            raise AttributeError(
+                f"importance_getter must name an attribute of the fitted estimator; got {validation.shown(getter)}: "
+                f"{error}."
+            ) from None
+        return _absolute(found, getter)
     for name in ("feature_importances_", "coef_"):
         if hasattr(estimator, name):
             return _absolute(getattr(estimator, name), name)

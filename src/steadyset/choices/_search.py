@@ -1,10 +1,11 @@
 """StableSearch: which settings of a search hold steady when a training row is dropped."""
 
 import inspect
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -14,6 +15,7 @@ from steadyset.audit import StabilityAudit
 from steadyset.bags import Bags
 from steadyset.choices import _each_bag, _settings
 from steadyset.choices._stable_choice import StableChoice, stable_choice
+from steadyset.choices._votes import equals_itself
 from steadyset.guarantees import Guarantee
 from steadyset.selection import InflatedArgmax
 
@@ -58,7 +60,7 @@ class StableSearch(MetaEstimatorMixin, BaseEstimator):
     candidates_ : list
         The settings of the set as `best_params_` gave them, the largest share first.
     estimators_ : list of fitted estimators
-        One per setting of the set; only with ``refit=True``.
+        One per setting of the set; only with ``refit=True``. Random states that are None are set from `random_state`.
     bags_ : Bags
     bag_size_, seed_, n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -134,15 +136,17 @@ class StableSearch(MetaEstimatorMixin, BaseEstimator):
         data = _each_bag.Data(rows, y, fit_params)
         seed = _each_bag.seed_of(self, self.search, data)
         bags = _each_bag.draw(self, data, sample_ids, seed)
-        work = _BagSearch(self.search if _is_function(self.search) else _settings.settled(self.search, seed))
+        work = _bag_search(self.search, seed)
         learner = getattr(self.search, "estimator", None)
         chosen = _each_bag.Votes(work, learner, data, bags, seed).gathered(self)
         settings = dict(reversed(chosen))
         self.choice_ = stable_choice([_Setting(form, settings[form]) for form, _ in chosen], self.epsilon, bags)
         self.bags_, self.bag_size_, self.seed_ = bags, bags.bag_size, seed
         if self.refit:
-            fits = (clone(self.search.estimator).set_params(**_cloned(setting)) for setting in self.candidates_)
-            self.estimators_ = [fit.fit(rows, *(() if y is None else (y,)), **fit_params) for fit in fits]
+            own = {name: value for name, value in fit_params.items() if name != "groups"}  # those are the splitter's
+            target = () if y is None else (y,)
+            fits = (_with_setting(self.search.estimator, setting, seed) for setting in self.candidates_)
+            self.estimators_ = [fit.fit(rows, *target, **own) for fit in fits]
         return self
 
     @property
@@ -207,7 +211,7 @@ class _Setting:
     def __repr__(self) -> str:
         if isinstance(self.value, dict):
             return ", ".join(f"{name}={value}" for name, value in self.value.items())
-        return repr(self.value)
+        return repr(self.value.item() if isinstance(self.value, np.generic) else self.value)
 
     __str__ = __repr__
 
@@ -217,6 +221,7 @@ class _BagSearch:
     """What a bag does: search on its rows, and say what won."""
 
     search: Any
+    decide: Callable[[Any], Any] | None = None
 
     def __call__(self, rows: _each_bag.Rows, bag: int) -> tuple[Hashable, Any]:
         target = () if rows.y is None else (rows.y,)
@@ -227,23 +232,38 @@ class _BagSearch:
         else:
             search = _settings.searched(self.search, rows.seed)
             search.fit(rows.X, *target, **rows.fit_params)
-            if not hasattr(search, "best_params_"):
+            if not (hasattr(search, "best_params_") or hasattr(search, "cv_results_")):
                 raise _no_search(self.search)
-            value = search.best_params_
+            value = _settings.best(search, self.decide)
         try:
             return (_hashed if _is_function(self.search) else _settings.canonical)(value), value
         except TypeError:
             raise TypeError(f"the choice must be hashable; got {validation.shown(value)}.") from None
 
 
+def _bag_search(search: Any, seed: int) -> _BagSearch:
+    if _is_function(search):
+        return _BagSearch(search)
+    return _BagSearch(_settings.settled(search, seed), _settings.decider(search))
+
+
 def _hashed(value: Any) -> Hashable:
     hash(value)
+    if not equals_itself(value):
+        raise ValueError(f"the choice must equal itself, so that bags can agree; got {validation.shown(value)}.")
     return value  # type: ignore[no-any-return]
 
 
-def _cloned(setting: dict[str, Any]) -> dict[str, Any]:
-    """Return a setting whose estimators are clones, as set_params keeps what it is given."""
-    return {name: clone(value, safe=False) for name, value in setting.items()}
+def _with_setting(estimator: Any, setting: dict[str, Any], seed: int) -> Any:
+    """Return an estimator with a setting, of whose parts there are clones; random states that are None are set."""
+    fit = clone(estimator).set_params(**{name: clone(value, safe=False) for name, value in setting.items()})
+    unset = sorted(
+        name
+        for name, value in fit.get_params(deep=True).items()
+        if value is None and name.rpartition("__")[2] == "random_state"
+    )
+    states = np.random.SeedSequence(seed).generate_state(len(unset)) if unset else ()
+    return fit.set_params(**{name: int(state) for name, state in zip(unset, states, strict=True)})
 
 
 def _is_function(search: Any) -> bool:

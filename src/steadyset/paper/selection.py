@@ -20,11 +20,15 @@ from steadyset.selection import Argmax, InflatedArgmax, Rule, TopK
 
 N_ROWS, BAG_SIZE = 30, 25
 EPSILONS = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
+#: Among these an epsilon is looked for whose sets are no larger than those of a top k.
+PATH = tuple(hundredths / 100 for hundredths in range(1, 101))
+INFLATED = {epsilon: f"inflated argmax, epsilon {epsilon:g}" for epsilon in PATH}
 RULES: dict[str, Rule] = {
     "argmax": Argmax(),
     **{f"top {k}": TopK(k) for k in (2, 3, 5)},
-    **{f"inflated argmax, epsilon {e:g}": InflatedArgmax(e) for e in EPSILONS},
+    **{name: InflatedArgmax(epsilon) for epsilon, name in INFLATED.items()},
 }
+_BETWEEN = frozenset(name for epsilon, name in INFLATED.items() if epsilon not in EPSILONS)  # not in table and figure
 THRESHOLDS = (0.5, 0.7, 0.9)
 _FAMILIES = {"top": "top k", "features": "features in a share of bags"}  # by first word
 _UNSEEN = 5  # columns for outcomes that no bag chose, so that there are enough for every top k
@@ -202,10 +206,14 @@ def _table(results: Sequence[Result], n_bags: int) -> dict[str, dict[str, float]
     return found
 
 
+def _shown(table: Mapping[str, Mapping[str, float]]) -> dict[str, Mapping[str, float]]:
+    return {name: row for name, row in table.items() if name not in _BETWEEN}
+
+
 def _points(table: Mapping[str, Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
     """Return size and worst instability, the rules of a family together."""
     families: dict[str, list[tuple[float, float]]] = {}
-    for name, row in table.items():
+    for name, row in _shown(table).items():
         family = _FAMILIES.get(name.partition(" ")[0], name.partition(",")[0])
         families.setdefault(family, []).append((row["mean_size"], row["worst_instability"]))
     return families
@@ -225,7 +233,7 @@ def _page(numbers: Mapping[str, Any], tables: Mapping[str, Mapping[str, Mapping[
         lines += ["", f"## {name}", ""]
         lines += ["| method | worst instability | mean instability | mean size | right | guarantee |"]
         lines += ["|---|---:|---:|---:|---:|---:|"]
-        lines += [_line(method, row) for method, row in table.items()]
+        lines += [_line(method, row) for method, row in _shown(table).items()]
         lines += ["", *_matched(table)]
     lines += ["", "![worst instability against mean set size](selection.png)", "", *_printed(tables["clusters"])]
     return "\n".join(lines) + "\n"
@@ -239,20 +247,27 @@ def _line(method: str, row: Mapping[str, float]) -> str:
 
 def _matched(table: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
     """Yield each top k beside the inflated argmax of the largest epsilon with sets no larger: size alone decides."""
-    yield "At no larger sets, the largest epsilon of these whose mean size is at most that of the top k:"
+    yield (
+        f"At no larger sets: each top k beside the inflated argmax of the largest epsilon of {PATH[0]:g}, {PATH[1]:g}, "
+        f"..., {PATH[-1]:g} whose mean size on these data sets is at most that of the top k. Size alone decides, not "
+        "instability."
+    )
     yield ""
-    yield "| top k | its size | its worst | epsilon | size | worst |"
-    yield "|---|---:|---:|---:|---:|---:|"
+    yield "| top k | its size | its worst | its mean | epsilon | size | worst | mean | guarantee |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for name, row in table.items():
         if not name.startswith("top "):
             continue
-        named = {epsilon: table[f"inflated argmax, epsilon {epsilon:g}"] for epsilon in EPSILONS}
-        epsilon = max((e for e, other in named.items() if other["mean_size"] <= row["mean_size"]), default=None)
-        found = "– | – | –"
-        if epsilon is not None:
-            other = named[epsilon]
-            found = f"{epsilon:g} | {other['mean_size']:.3f} | {other['worst_instability']:.3f}"
-        yield f"| {name} | {row['mean_size']:.3f} | {row['worst_instability']:.3f} | {found} |"
+        no_larger = [epsilon for epsilon in PATH if table[INFLATED[epsilon]]["mean_size"] <= row["mean_size"]]
+        found = " | ".join("–" * 5)
+        if no_larger:
+            other = table[INFLATED[max(no_larger)]]
+            found = f"{max(no_larger):g} | {_sizes(other)} | {min(other['guarantee'], 1):.3f}"
+        yield f"| {name} | {_sizes(row)} | {found} |"
+
+
+def _sizes(row: Mapping[str, float]) -> str:
+    return " | ".join(f"{row[name]:.3f}" for name in ("mean_size", "worst_instability", "mean_instability"))
 
 
 def _printed(table: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
@@ -261,5 +276,5 @@ def _printed(table: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
     yield "| epsilon | right, printed | right | size, printed | size |"
     yield "|---:|---:|---:|---:|---:|"
     for epsilon, (right, size) in PRINTED.items():
-        row = table[f"inflated argmax, epsilon {epsilon:g}"]
+        row = table[INFLATED[epsilon]]
         yield f"| {epsilon:g} | {right:.2f} | {row['share_right']:.2f} | {size:.2f} | {row['mean_size']:.2f} |"

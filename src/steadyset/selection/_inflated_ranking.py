@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from steadyset._base import validation
 from steadyset._base.inflation import INV_SQRT2
 from steadyset.selection._inflated_argmax import inflated_argmax
-from steadyset.selection._radius import OUTWARD_ULPS, descending_rows
+from steadyset.selection._radius import OUTWARD_ULPS
 
 
 def inflated_ranking(scores: Any, epsilon: float) -> "InflatedRanking":
@@ -47,11 +47,13 @@ def inflated_ranking(scores: Any, epsilon: float) -> "InflatedRanking":
     values, kind = validation.numpy_scores(scores)
     if values.ndim != 1:
         raise ValueError(f"scores must have one axis, the items; got an array of shape {values.shape}.")
-    descending_rows(scores)  # which says what is not finite
     if kind == 3:  # bfloat16 is the upper half of a float32
         values = (values.astype(np.uint32) << 16).view(np.float32)
     if values.dtype.kind in "iu":  # shifted while still exact
         values = -(values.max().astype(object) - values.astype(object)).astype(np.float64)
+    if not np.isfinite(values).all():
+        bad = int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"scores must hold finite numbers only; got {values[bad]} for item {bad}.")
     return InflatedRanking(values.astype(np.float64), epsilon)
 
 
@@ -120,7 +122,14 @@ class InflatedRanking:
     def worst_ranks(self) -> NDArray[np.intp]:
         """The largest rank of each item over all allowed orders: all that can come before it do."""
         ascending = np.sort(self.scores)
-        return len(ascending) - np.searchsorted(ascending, self._before(), side="right").astype(np.intp)
+        after, most = np.zeros(len(ascending), np.intp), np.full(len(ascending), len(ascending), np.intp)
+        for _ in range(len(ascending).bit_length()):  # bisect how many are certain to come after each item
+            middle = (after + most) // 2
+            with np.errstate(over="ignore"):
+                more = self._certain(self.scores - ascending[np.minimum(middle, len(ascending) - 1)])
+            more &= after < most
+            after, most = np.where(more, middle + 1, after), np.where(more, most, middle)
+        return len(ascending) - after
 
     @property
     def certain_pairs(self) -> NDArray[np.bool_]:
@@ -128,7 +137,8 @@ class InflatedRanking:
 
         It does where its lead is at least epsilon / sqrt(2): with what is above j gone, j is the runner-up of i.
         """
-        return self.scores[None, :] <= self._before()[:, None]
+        with np.errstate(over="ignore"):
+            return self._certain(self.scores[:, None] - self.scores[None, :])
 
     def orders(self, limit: int = 1000) -> Iterator[tuple[int, ...]]:
         """Yield allowed orders, at most `limit` of them.
@@ -167,10 +177,9 @@ class InflatedRanking:
     def _chosen(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.asarray(inflated_argmax(scores, self.epsilon))
 
-    def _before(self) -> NDArray[np.float64]:
-        """Return the score up to which others are certain to come after each item, rounded outward as sets are."""
+    def _certain(self, leads: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which leads put an item before another in every order; h is rounded outward, as in sets."""
         if self.epsilon == 0:
-            return np.nextafter(self.scores, -np.inf)
+            return leads > 0
         margin = self.epsilon * (INV_SQRT2 + OUTWARD_ULPS * np.finfo(np.float64).eps)
-        with np.errstate(over="ignore"):
-            return np.nextafter(self.scores - margin, -np.inf)
+        return (leads >= margin) & (margin < np.inf)
