@@ -11,6 +11,7 @@
 
 #include "audit/calls.hpp"
 #include "audit/counting.hpp"
+#include "audit/near_shifts.hpp"
 #include "audit/pairs.hpp"
 #include "selection/asked.hpp"
 
@@ -170,6 +171,32 @@ void near_points(nb::handle starts, nb::handle mean, nb::handle set, nb::handle 
   });
 }
 
+// rows: (points, near) int32 of any stride between points; unit_of: int32, one for each row; number: (points, near + 1)
+// int32; shift: float32, one for each model; score: float32 and leader: int64, one for each unit; ranked: (points, near)
+// float32; far: float32, known and below: int64, one for each point.
+void near_shifts(nb::handle rows, nb::handle unit_of, nb::handle number, nb::handle shift, int64_t first, nb::handle score,
+                 nb::handle leader, nb::handle ranked, nb::handle far, nb::handle known, nb::handle below) {
+  constexpr int kRead = PyBUF_C_CONTIGUOUS, kWrite = PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE;
+  View near(rows, PyBUF_STRIDED_RO), units(unit_of, kRead), which(number, kRead), moved(shift, kRead), best(score, kWrite),
+      led(leader, kWrite), by_rank(ranked, kWrite), rest(far, kWrite), counted(known, kWrite), fewer(below, kWrite);
+  require(near->ndim == 2 && near->itemsize == 4 && units->itemsize == 4 && which->itemsize == 4 && moved->itemsize == 4 &&
+              best->itemsize == 4 && by_rank->itemsize == 4 && rest->itemsize == 4,
+          "rows, unit_of and number must be int32, shifts float32");
+  const int64_t points = near->shape[0], n = near->shape[1];
+  require(n <= 1 || near->strides[1] == 4, "rows must lie side by side");
+  require(near->strides[0] >= 0 && near->strides[0] % 4 == 0 && reinterpret_cast<uintptr_t>(near->buf) % 4 == 0,
+          "rows must be aligned");
+  require(led->itemsize == 8 && counted->itemsize == 8 && fewer->itemsize == 8 && led.count() == best.count() &&
+              which.count() == points * (n + 1) && by_rank.count() == points * n && rest.count() == points &&
+              counted.count() == points && fewer.count() == points,
+          "the arrays do not fit");
+  NearRanks ranks = {near.as<const int32_t>(), near->strides[0] / 4, which.as<const int32_t>(), points, n,
+                     units.as<const int32_t>(), units.count(), moved.as<const float>(), moved.count()};
+  NearShifts out = {first, best.as<float>(), led.as<int64_t>(), best.count(), by_rank.as<float>(), rest.as<float>(),
+                    counted.as<int64_t>(), fewer.as<int64_t>()};
+  split(1, 1, 1, [&](int64_t, int64_t, Poll poll) { rank_shifts(ranks, out, poll); });  // units are shared by points
+}
+
 // Fill spread and settled, one for each point.
 void survey_points(nb::handle values, nb::handle mean, int64_t least, double bound, nb::handle spread, nb::handle settled,
                    int threads) {
@@ -203,6 +230,9 @@ void bind_audit(nb::module_& m) {
   m.def("near_points", &near_points, nb::arg("starts"), nb::arg("mean"), nb::arg("set"), nb::arg("models"),
         nb::arg("sets"), nb::arg("n_common"), nb::arg("shift"), nb::arg("conflict"), nb::arg("apart"), nb::arg("jaccard"), nb::arg("threads"),
         "Compare every point's mean and set with those of the point's own models.");
+  m.def("near_shifts", &near_shifts, nb::arg("rows"), nb::arg("unit_of"), nb::arg("number"), nb::arg("shift"),
+        nb::arg("first"), nb::arg("score"), nb::arg("leader"), nb::arg("ranked"), nb::arg("far"), nb::arg("known"),
+        nb::arg("below"), "Fill the shifts of each point's own rows, and keep the largest of each unit.");
   m.def("survey_points", &survey_points, nb::arg("values"), nb::arg("mean"), nb::arg("least"), nb::arg("bound"),
         nb::arg("spread"), nb::arg("settled"), nb::arg("threads"),
         "Fill `spread` with the sum of squares of each point and `settled` with whether its leading label cannot change.");

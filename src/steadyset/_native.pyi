@@ -89,6 +89,19 @@ def near_points(
     jaccard: NDArray[Any],
     threads: int,
 ) -> None: ...
+def near_shifts(
+    rows: NDArray[Any],
+    unit_of: NDArray[Any],
+    number: NDArray[Any],
+    shift: NDArray[Any],
+    first: int,
+    score: NDArray[Any],
+    leader: NDArray[Any],
+    ranked: NDArray[Any],
+    far: NDArray[Any],
+    known: NDArray[Any],
+    below: NDArray[Any],
+) -> None: ...
 def survey_points(
     values: NDArray[Any],
     mean: NDArray[Any],

@@ -155,3 +155,13 @@ def test_numbers_whose_squares_are_no_numbers_give_no_warning():
     model = ss.StableNeighborsClassifier(max_samples=10).fit(X, y)
     proba = model.predict_proba(X[:5])  # every distance is 0: the digests decide
     assert np.array_equal(proba, np.broadcast_to(proba[0], proba.shape))
+
+
+def test_a_metric_that_is_set_after_the_fit_finds_its_own_neighbours():
+    X, y = hard_rows("plain", 400, 6) * [1, 1, 1, 1, 1, 30], np.arange(400) % 3
+    points = hard_rows("plain", 40, 6, seed=1)
+    for first in ("euclidean", "cosine", "manhattan"):
+        for then in ("euclidean", "cosine", "manhattan"):
+            model = ss.StableNeighborsClassifier(metric=first).fit(X, y).set_params(metric=then)
+            fresh = ss.StableNeighborsClassifier(metric=then).fit(X, y)
+            assert np.array_equal(model.predict_proba(points), fresh.predict_proba(points)), (first, then)

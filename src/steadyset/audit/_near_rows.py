@@ -12,10 +12,9 @@ from steadyset.audit._decision import Decision, decision
 from steadyset.audit._left_out import LeftOut
 from steadyset.audit._models import ReferenceModel
 from steadyset.audit._stability_audit import StabilityAudit
-from steadyset.audit._tally import MonteCarlo, NearUnits, Subject, Tally
+from steadyset.audit._tally import MonteCarlo, NearRows, NearUnits, Subject, Tally
 from steadyset.selection import rule_name
 
-_TALLIED_RANKS = 1 << 20  # of points and rows they see, tallied at a time
 _SHIFT_ERROR = float(2.0**-23 * np.sqrt(2))  # shifts are kept as 32-bit numbers of at most sqrt(2)
 
 
@@ -30,7 +29,7 @@ class NearModels:
 
     proba: NDArray[np.float64]
     spread: NDArray[np.float64]
-    rows: NDArray[np.integer[Any]]
+    rows: NDArray[np.int32]
     models: NDArray[np.float64]
     starts: NDArray[np.int64]
     number: NDArray[np.int32]
@@ -68,31 +67,18 @@ class NearAuditRun:
         self._spread = np.full(asked.n_points, np.nan)
         nothing = MonteCarlo.none(asked.n_points, len(rows))
         self._tally = Tally(MonteCarlo(self._spread, nothing.settled, nothing.noise, nothing.tail))
-        self._compared: list[tuple[NDArray[np.int32], NearUnits]] = []  # and not yet tallied
-        self._n_ranks = self._n_tallied = self.done = 0
+        self.done = 0
 
     def add(self, part: NearModels) -> None:
-        """Add the next points. Small parts, whose models fit into a cache, cost no more than large ones."""
+        """Add the next points."""
         self._spread[self.done : self.done + part.n_points] = part.spread
         compare = _at_once if self._how.kernels else _one_by_one
         found = compare(part, self._how, self._asked.threads)
-        self._compared.append((self._unit_of[part.rows], found))
-        self._n_ranks += part.rows.size
+        self._tally.add_near(self.done, NearRows(part.rows, self._unit_of), found, _SHIFT_ERROR)
         self.done += part.n_points
-        if self._n_ranks >= _TALLIED_RANKS:
-            self._add_to_tally()
-
-    def _add_to_tally(self) -> None:
-        if self._compared:
-            points = np.arange(self._n_tallied, self.done)
-            units = np.concatenate([some for some, _ in self._compared])
-            found = NearUnits.joined([one for _, one in self._compared])
-            self._tally.add_near(points, units, found, _SHIFT_ERROR)
-        self._compared, self._n_ranks, self._n_tallied = [], 0, self.done
 
     def result(self) -> StabilityAudit:
         """Return the audit of all points."""
-        self._add_to_tally()
         asked, rows = self._asked, self._asked.left_out.rows
         return self._tally.audit(
             Subject(
@@ -138,9 +124,10 @@ def _at_once(part: NearModels, how: Decision, threads: int) -> NearUnits:
         jaccard,
         threads,
     )
-    last = np.where(conflict, np.inf, -1.0)
-    if how.path_epsilon is not None:
-        last[:] = -1.0
+    if how.path_epsilon is None:
+        last = np.where(conflict, np.inf, -1.0)
+    else:
+        last = np.full(n, -1.0)
         places = np.flatnonzero(apart)  # a largest label of both is in both sets at every epsilon
         if len(places):
             point = np.searchsorted(part.starts, places, side="right") - 1

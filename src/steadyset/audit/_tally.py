@@ -1,12 +1,12 @@
 """Adding up an audit, point by point or model by model, into its one result."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset import _native
 from steadyset.audit._kernel import Chunk
 from steadyset.audit._models import ModelComparison
 from steadyset.audit._stability_audit import SHIFT_LEVELS, StabilityAudit
@@ -65,20 +65,6 @@ class NearUnits:
     shift: NDArray[np.float32]
     last_conflict: NDArray[np.float64]
 
-    @classmethod
-    def joined(cls, parts: Sequence["NearUnits"]) -> "NearUnits":
-        """Return what was found at the points of one part after the other."""
-        before = np.cumsum([0] + [len(part.shift) for part in parts])
-        starts = [part.starts[:-1] + first for part, first in zip(parts, before, strict=False)]
-        return cls(
-            np.concatenate([*starts, before[-1:]]),
-            np.concatenate([part.number + np.int32(first) for part, first in zip(parts, before, strict=False)]),
-            np.concatenate([part.conflict for part in parts]),
-            np.concatenate([part.jaccard for part in parts]),
-            np.concatenate([part.shift for part in parts]),
-            np.concatenate([part.last_conflict for part in parts]),
-        )
-
     def moved(self, floor: float) -> NDArray[np.intp]:
         """Return the points at which some model gives another set, or might at an epsilon from `floor` on."""
         first = self.starts[:-1]
@@ -88,6 +74,42 @@ class NearUnits:
             | np.maximum.reduceat(self.conflict, first)
             | (np.maximum.reduceat(self.last_conflict, first) >= floor)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class NearRows:
+    """The rows that each point sees, (points, near), and the unit of every row: -1 for one that is not left out."""
+
+    rows: NDArray[np.int32]
+    unit_of: NDArray[np.int32]
+
+    def units(self, points: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Return the units that some of the points see."""
+        return self.unit_of[self.rows[points]]
+
+
+@dataclass(frozen=True, eq=False)
+class NearShifts:
+    """How far each of its rows moves a point, `ranked` (points, near), infinite where a row is not left out.
+
+    `far` is what all other rows do, `known` how many rows are left out, `below` how many of these do less than `far`.
+    """
+
+    ranked: NDArray[np.float32]
+    far: NDArray[np.float32]
+    known: NDArray[np.int64]
+    below: NDArray[np.int64]
+
+    def quantiles(self, others: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return each point's quantiles of all shifts, that of the `others` counted as often as they are."""
+        n_near, n_far, far, below = (of[:, None] for of in (self.known, others, self.far, self.below))
+        ordered = np.sort(self.ranked, axis=1)
+        n_units = int(self.known[0] + others[0])
+        ranks = np.array([[max(int(np.ceil(level * n_units)) - 1, 0) for level in SHIFT_LEVELS]])
+        last = np.maximum(n_near - 1, 0)
+        before = np.take_along_axis(ordered, np.clip(ranks, 0, last), axis=1)
+        behind = np.take_along_axis(ordered, np.clip(ranks - n_far, 0, last), axis=1)
+        return np.asarray(np.where(ranks < below, before, np.where(ranks < below + n_far, far, behind)))
 
 
 class Tally:
@@ -151,33 +173,53 @@ class Tally:
             self._quantiles[point] = np.sort(shift)[ranks]
         self._error = max(self._error, error)
 
-    def add_near(self, points: NDArray[np.intp], units: NDArray[np.int32], found: NearUnits, error: float) -> None:
-        """Add some points, compared with every unit; a unit's score is that of the points that see it.
-
-        `units` is (points, near): the units that each point sees, -1 for a row that is not left out.
-        """
+    def add_near(self, first: int, rows: NearRows, found: NearUnits, error: float) -> None:
+        """Add points first, first + 1, ..., compared with every unit; only points that see a unit give it a score."""
         self._by_model = True
         self._error = max(self._error, error)
-        known, shift, near = units >= 0, found.shift[found.number], units.shape[1]
-        others = self._n_units - known.sum(axis=1)  # units that share the last column
-        self._quantiles[points] = _near_quantiles(shift, known, others)
-        self._score_near(points, units, known, shift[:, :near])
+        shifts = self._rank_shifts(first, rows, found)
+        others = self._n_units - shifts.known  # units that share the last model
+        points = slice(first, first + len(others))
+        self._quantiles[points] = shifts.quantiles(others)
         self._jaccard[points] = self._n_units
         moved = found.moved(self._floor)
         if len(moved):
-            self._add_moved(points[moved], units[moved], known[moved], others[moved], found, moved)
+            self._add_moved(first + moved, rows.units(moved), others[moved], found, moved)
+
+    def _rank_shifts(self, first: int, rows: NearRows, found: NearUnits) -> NearShifts:
+        """Return how far each of the rows moves its point, and keep each unit's largest shift with its first point."""
+        n_points, near = rows.rows.shape
+        shifts = NearShifts(
+            np.empty((n_points, near), np.float32),
+            np.empty(n_points, np.float32),
+            np.empty(n_points, np.int64),
+            np.empty(n_points, np.int64),
+        )
+        _native.near_shifts(
+            rows.rows,
+            rows.unit_of,
+            found.number,
+            found.shift,
+            first,
+            self._score,
+            self._point,
+            shifts.ranked,
+            shifts.far,
+            shifts.known,
+            shifts.below,
+        )
+        return shifts
 
     def _add_moved(
         self,
         points: NDArray[np.intp],
         units: NDArray[np.int32],
-        known: NDArray[np.bool_],
-        others: NDArray[np.intp],
+        others: NDArray[np.int64],
         found: NearUnits,
         moved: NDArray[np.intp],
     ) -> None:
         """Add the points at which some model gives another set."""
-        number, near = found.number[moved], units.shape[1]
+        number, near, known = found.number[moved], units.shape[1], units >= 0
         conflict, last, shift = found.conflict[number], found.last_conflict[number], found.shift[number]
         counted = np.column_stack([known, others])
         self._conflicts[points] = (conflict * counted).sum(axis=1)
@@ -190,17 +232,6 @@ class Tally:
             self._influence[rest] += conflict[k, near]
             alike = np.full(len(rest), last[k, near]), np.full(len(rest), shift[k, near])
             self._keep(np.full(len(rest), points[k]), rest, *alike)
-
-    def _score_near(
-        self, points: NDArray[np.intp], units: NDArray[np.int32], known: NDArray[np.bool_], shift: NDArray[np.float32]
-    ) -> None:
-        """Keep each unit's largest shift, and the first point that has it."""
-        every, largest = units.ravel(), shift.ravel()
-        at = np.flatnonzero(known.ravel() & (largest > self._score[every]))  # few, once some points are seen
-        unit, moved = every[at], largest[at]
-        np.maximum.at(self._score, unit, moved)
-        first = np.flatnonzero(moved == self._score[unit])[::-1]  # the last one written stays
-        self._point[unit[first]] = points[at[first] // units.shape[1]]
 
     def audit(self, subject: Subject) -> StabilityAudit:
         """Return the result."""
@@ -274,19 +305,3 @@ class Tally:
         for part in self._pairs:
             part[:] = [values[k] for values, k in zip(part, kept, strict=True)]
         self._n_pairs = sum(len(last) for last in self._pairs[2])
-
-
-def _near_quantiles(
-    shift: NDArray[np.float32], known: NDArray[np.bool_], n_far: NDArray[np.intp]
-) -> NDArray[np.float32]:
-    """Return each point's quantiles of the shifts that are known, and of the last one, which occurs many times."""
-    n_near, far, n_far = known.sum(axis=1)[:, None], shift[:, -1:], n_far[:, None]
-    near = shift[:, :-1] if known.all() else np.where(known, shift[:, :-1], np.float32(np.inf))
-    ordered = np.sort(near, axis=1)
-    below = (ordered < far).sum(axis=1)[:, None]
-    n_units = int(n_near[0, 0] + n_far[0, 0])
-    ranks = np.array([[max(int(np.ceil(level * n_units)) - 1, 0) for level in SHIFT_LEVELS]])
-    last = np.maximum(n_near - 1, 0)
-    before = np.take_along_axis(ordered, np.clip(ranks, 0, last), axis=1)
-    behind = np.take_along_axis(ordered, np.clip(ranks - n_far, 0, last), axis=1)
-    return np.asarray(np.where(ranks < below, before, np.where(ranks < below + n_far, far, behind)))

@@ -24,7 +24,7 @@ from steadyset.neighbors._weights import UNIT, NeighborWeights, neighbor_weights
 from steadyset.selection import Rule, SetPredictor
 
 _MODEL_NUMBERS = 1 << 22  # of the models without a row that are made at a time
-_CACHED_NUMBERS = 1 << 18  # the same for one thread, where nobody needs more of them at once than a cache holds
+_CACHED_NUMBERS = 1 << 19  # the same for one thread, where nobody needs more of them at once than a cache holds
 
 
 class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -378,7 +378,7 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
     @property
     def _index(self) -> Index:
         table = self._table
-        if self.center_ is None or self.scale_ is None:
+        if self.metric != "euclidean" or self.center_ is None or self.scale_ is None:  # the metric may be set anew
             return Index(table, self.words_, self.metric, bounds_of(table, self.metric))
         return Index(table, self.words_, self.metric, EuclideanBounds(self.center_, self.scale_))
 

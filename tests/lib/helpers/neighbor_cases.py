@@ -23,6 +23,34 @@ def votes_of(bags, n, k):
     return votes
 
 
+def times_in(bags, n):
+    """Return how often each of n rows is in each bag of row numbers."""
+    return np.stack([np.bincount(bag, minlength=n) for bag in bags]).astype(np.uint8)
+
+
+def votes_in_order(times, order, k):
+    """Return the votes of each rank in bags that hold row i times[bag, i] times, 255 in all at most."""
+    taken = np.minimum(np.cumsum(times[:, order], axis=1, dtype=np.uint8), k).astype(np.float32)
+    return np.diff(taken, axis=1, prepend=0)
+
+
+def outside_the_bounds(found, expected, false_alarm):
+    """Return which entries are not the expectation of independent draws (draws, ...) of numbers in [0, 1].
+
+    Each tail of an entry has its share of the false alarm. Hoeffding's bound (1963, Theorem 1), P(mean beyond x) <=
+    exp(-n KL(x, p)), is sharp near 0 and 1, where no draw may show what is rare and an empirical standard error is 0;
+    Maurer and Pontil's empirical Bernstein bound (2009, Theorem 4) is sharp where the draws vary little.
+    """
+    n, mean = len(found), found.mean(axis=0)
+    log_tails = np.log(4 * mean.size / false_alarm)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(mean > 0, mean * np.log(mean / expected), 0.0)
+        far += np.where(mean < 1, (1 - mean) * np.log((1 - mean) / (1 - expected)), 0.0)
+    log_tail = log_tails + np.log(2)
+    width = np.sqrt(2 * found.var(axis=0, ddof=1) * log_tail / n) + 7 * log_tail / (3 * (n - 1))
+    return ~(n * far <= log_tails) | ~(np.abs(mean - expected) <= width)
+
+
 def order_at(point, X, words, distance):
     """Return the rows in the order of their distances, those at the same distance in that of their words."""
     return np.array(sorted(range(len(X)), key=lambda i: (distance(point, X[i]), int(words[i]))))
