@@ -1,6 +1,7 @@
 """Saved forms of every room: whole or not at all when writers are killed, disks are full and several write at once."""
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -15,8 +16,8 @@ import pytest
 
 import steadyset as ss
 from helpers.overwrites import FORMS
-from helpers.saved_files import array_file, put_file
-from steadyset._base import whole_files
+from helpers.saved_files import array_file, manifest_of, put_file
+from steadyset._base import digests, whole_files
 
 PROGRAM = Path(__file__).parents[1] / "lib" / "helpers" / "overwrites.py"
 
@@ -291,6 +292,22 @@ def test_numbers_that_are_not_aligned_are_refused(tmp_path):
     assert np.array_equal(np.load(array_file(tmp_path / "saved", "proba")), made().proba)
     with pytest.raises(ValueError, match=r"^proba\.npy must be a plain NumPy array file"):
         ss.BagPredictions.load(tmp_path / "saved")
+
+
+def test_a_large_array_has_the_digest_of_its_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(digests, "BLOCK", 1000)
+    made().save(tmp_path / "saved")
+    file = array_file(tmp_path / "saved", "proba")
+    data = file.read_bytes()
+    blocks = [hashlib.sha256(data[start : start + 1000]).digest() for start in range(0, len(data), 1000)]
+    assert len(blocks) > 3
+    assert manifest_of(tmp_path / "saved")["files"]["proba"]["digest"] == hashlib.sha256(b"".join(blocks)).hexdigest()
+    assert ss.BagPredictions.load(tmp_path / "saved") == made()
+    first, second, rest = data[:1000], data[1000:2000], data[2000:]
+    for changed in (second + first + rest, data[:-1] + bytes([data[-1] ^ 1]), data[:1500] + b"x" + data[1501:]):
+        file.write_bytes(changed)
+        with pytest.raises(ValueError, match=r"^proba\.npy must have the digest of its manifest"):
+            ss.BagPredictions.load(tmp_path / "saved")
 
 
 @pytest.mark.parametrize("depth", [100, 900, 970, 985, 1000, 100_000])

@@ -218,6 +218,17 @@ EDITED = {
     "share of neighbours": ("neighbors", edit("StableNeighborsClassifier", "max_samples", 0.1)),
     "scale of neighbours": ("own-neighbors", edit("StableNeighborsClassifier", "scale_", 0.3)),
 }
+RULES = {
+    "epsilon": ("top-k", edit("InflatedTopK", "epsilon", -0.5)),
+    "k": ("top-k", edit("InflatedTopK", "k", -(10**9))),
+    "k of a part": ("union", edit("TopK", "k", 0)),
+    "parts": ("union", edit("Union", "rules", [1, 2])),
+    "coverage": ("union", edit("ConformalRule", "coverage", 5)),
+    "score": ("union", edit("ConformalRule", "score", "x")),
+    "one threshold": ("union", edit("ConformalRule", "thresholds", 0.5)),
+    "counts": ("union", edit("ConformalRule", "n_calibration", [20, 20, -3])),
+    "seed": ("union", edit("ConformalRule", "random_state", -1)),
+}
 
 
 @pytest.mark.parametrize("case", EDITED)
@@ -238,6 +249,16 @@ def test_crafted_attributes_with_right_digests(case, zoo, tmp_path):
 
     rewritten(path, change)
     refused(path)
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_rules_that_cannot_be_made_are_refused(case, zoo, tmp_path):
+    """Read from a file, a rule's fields are set without its constructor."""
+    name, change = RULES[case]
+    path = tmp_path / "m.skops"
+    path.write_bytes(zoo.file(name).read_bytes())
+    rewritten(path, change)
+    assert "it holds a rule with settings that it cannot have" in refused(path)
 
 
 def with_attribute(kind, name, node, beside):

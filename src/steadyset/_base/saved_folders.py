@@ -86,7 +86,7 @@ def _write_array(path: Path, array: NDArray[Any], mode: int) -> dict[str, Any]:
             file.write(piece.reshape(-1).view(np.uint8).data)
         file.flush()
         os.fsync(file.fileno())
-        return {"bytes": file.tell(), "digest": digests.digest(np.memmap(file, np.uint8, "r"))}
+        return {"bytes": file.tell(), "digest": digests.array_digest(np.memmap(file, np.uint8, "r"))}
 
 
 def _contiguous(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
@@ -172,7 +172,7 @@ class SavedFolder:
             whole_files.check_size(file)
             data = np.empty(size, np.uint8)
             file.readinto(data.data)
-        if digests.digest(data) != said["digest"]:
+        if digests.array_digest(data) != said["digest"]:
             raise DamagedError(
                 f"{name}.npy must have the digest of its manifest; got another: {self.folder} is damaged."
             )

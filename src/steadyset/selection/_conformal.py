@@ -195,6 +195,10 @@ class ConformalRule(Rule):
             )
         if not self.by_class and len(self.thresholds) > 1:
             raise ValueError(f"thresholds must be a single one unless by_class=True; got {len(self.thresholds)}.")
+        for rows in self.n_calibration:
+            validation.whole(rows, "n_calibration", "whole numbers that are at least 0", 0)
+        if self.random_state is not None:
+            validation.seed(self.random_state, "random_state")
 
     def __str__(self) -> str:
         where = " of its own class" if self.by_class else ""

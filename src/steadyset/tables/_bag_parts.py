@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base import validation
+from steadyset._base import validation, whole_files
 from steadyset.bags import BagPredictions, Bags, SavedBags, bag_digests, bag_numbers, concatenate, load_bags
-from steadyset.tables._read import file_format, read_table, reading
+from steadyset.tables._read import arrays_of_npz, check_regular, file_format, read_table, reading
 
 _ENDINGS = (".csv", ".npz", ".parquet")
 
@@ -96,6 +96,7 @@ def _files(paths: Sequence[str]) -> list[str]:
 
 
 def _read_part(path: str, space: NDArray[Any] | None) -> _Part:
+    check_regular(path)
     _check_sum(path)
     kind = file_format(path)
     try:
@@ -112,21 +113,24 @@ def _check_sum(path: str) -> None:
     beside = Path(f"{path}.sha256")
     if not beside.exists():
         return
-    with open(path, "rb") as file:
+    check_regular(str(beside))
+    with whole_files.open_regular(Path(path)) as file, whole_files.open_regular(beside) as words:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if beside.read_text(errors="replace").split()[:1] != [found]:
+        said = words.read(1024).split()[:1]
+    if said != [found.encode()]:
         raise ValueError(f"part {path!r} must have the digest in {beside.name!r}; got another: it is damaged.")
 
 
 def _of_npz(path: str) -> _Part:
-    with reading(path, "npz"), open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-        arrays = dict(file)
+    arrays = arrays_of_npz(path, ("bag", "digest", "proba", "classes"))
     for name in ("bag", "digest", "proba"):
         if name not in arrays:
             raise ValueError(f"{path!r} must hold the arrays bag, digest and proba; got none called {name!r}.")
     bags, digests, proba = np.atleast_1d(arrays["bag"]), np.atleast_1d(arrays["digest"]), arrays["proba"]
     if bags.ndim != 1 or bags.dtype.kind not in "iu" or digests.shape != bags.shape:
         raise ValueError(f"{path!r} must hold a number and a digest per bag; got {bags.shape} and {digests.shape}.")
+    if bags.max(initial=0) > np.iinfo(np.int64).max:
+        raise ValueError(f"{path!r} must hold numbers of bags; got {bags.max()}.")
     if proba.ndim == 2 and len(bags) == 1:
         proba = proba[None]
     if proba.ndim != 3 or len(proba) != len(bags):
@@ -145,7 +149,7 @@ def _of_table(path: str, space: NDArray[Any] | None) -> _Part:
     if sorted(names) != sorted(labels):
         raise ValueError(f"{path!r} must have a column for each label, {labels}; got {names}.")
     with reading(path, "a table of whole numbers and probabilities"):
-        bag, point = (np.asarray(table[name].to_pylist(), np.int64) for name in ("bag", "point"))
+        bag, point = (_whole_numbers(table[name].to_pylist(), name) for name in ("bag", "point"))
         values = np.stack([table[name].to_numpy() for name in labels], axis=1).astype(np.float64, copy=False)
     bags, start = np.unique(bag, return_index=True)
     n_points = int(point.max()) + 1
@@ -163,6 +167,15 @@ def _of_table(path: str, space: NDArray[Any] | None) -> _Part:
         raise ValueError(f"{path!r} must have one digest per bag; got several for one of them.")
     proba = values[order].reshape(len(bags), n_points, len(labels))
     return _Part(path, bags, digest[start].tolist(), proba, np.array(labels) if space is None else None)
+
+
+def _whole_numbers(values: list[Any], name: str) -> NDArray[np.int64]:
+    """Return a column as integers; a fraction would be cut off without a word."""
+    numbers = np.asarray(values, np.int64)
+    for value, number in zip(values, numbers.tolist(), strict=True):
+        if not isinstance(value, str) and value != number:
+            raise ValueError(f"{name} must be whole numbers; got {value!r}")
+    return numbers
 
 
 def _check_bags(part: _Part, places: dict[int, int], digests: Sequence[str], held_by: dict[int, str]) -> None:

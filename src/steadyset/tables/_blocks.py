@@ -19,6 +19,7 @@ from steadyset.tables._read import (
     check_exists,
     check_names,
     check_not_empty,
+    check_regular,
     check_separator,
     convert_options,
     csv_problem,
@@ -74,6 +75,8 @@ def open_probabilities(
     """
     check_exists(path)
     kind = file_format(path)
+    if kind != "csv":  # which may come through a pipe
+        check_regular(path)
     if kind == "npy":
         if columns or keep:
             raise ValueError("a .npy file has no names of columns: leave --columns and --keep out.")

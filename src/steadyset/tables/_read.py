@@ -1,9 +1,11 @@
 """Reading a table: CSV, Parquet or npz, as an Arrow table, or a sentence that says what is wrong with it."""
 
 import codecs
+import math
 import os
 import re
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -12,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyset._base.memory import physical_memory
 from steadyset._base.optional import require
 from steadyset._base.validation import shown
 from steadyset.tables._csv_cells import marked_name, unmarked_table
@@ -23,6 +26,8 @@ ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", "
 ENDINGS |= {".npz": "npz", ".npy": "npy"}
 _NAMELESS = re.compile(r"(Unnamed: \d+(\.\d+)*|__index_level_\d+__)?")
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_WIDTHS = {"BOOLEAN": 1 / 8, "INT64": 8, "DOUBLE": 8, "INT96": 8}  # bytes per value in memory; others take 4 or more
+_MOST_DEFLATED = 1032  # bytes that one byte of a gzip file can stand for
 _SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 
 
@@ -73,6 +78,13 @@ def check_exists(path: str) -> None:
         raise ValueError(f"the input must be a file; got the folder {path!r}.")
 
 
+def check_regular(path: str) -> None:
+    """Refuse a path that is no file, and a pipe or device, which would block a reader or never end."""
+    check_exists(path)
+    if path != "-" and not os.path.isfile(path):
+        raise ValueError(f"the input must be a file; got the pipe or device {path!r}: standard input is read by -.")
+
+
 def read_table(path: str, csv: CsvFormat | None = None, *, text: Iterable[str] = ()) -> Any:
     """Return a file as a pyarrow Table with distinct column names and at least one row.
 
@@ -80,7 +92,7 @@ def read_table(path: str, csv: CsvFormat | None = None, *, text: Iterable[str] =
     `X` of shape (n_rows, n_features) and perhaps one-dimensional arrays beside it. The columns in `text`, names of
     rows, are read as text whatever is in them.
     """
-    check_exists(path)
+    check_regular(path)
     kind = file_format(path)
     csv = csv or CsvFormat()
     if kind == "csv":
@@ -126,6 +138,7 @@ def _read_csv(path: str, csv: CsvFormat, text: tuple[str, ...]) -> Any:
     arrow, reader = require("pyarrow", "data"), require("pyarrow.csv", "data")
     source = sys.stdin.buffer.read() if path == "-" else path
     head = _peek(source, path)
+    _check_gzip(path)
     separator = csv.separator_for(path)
     encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), csv.encoding)
     strings = arrow.string()
@@ -188,6 +201,16 @@ def _peek(source: Any, path: str) -> bytes:
     return head
 
 
+def _check_gzip(path: str) -> None:
+    """Refuse a compressed file that holds more than all memory; one that is too small for that is not counted."""
+    if path.endswith(".gz") and os.path.getsize(path) * _MOST_DEFLATED > physical_memory():
+        with _stream(path) as file:
+            size = 0
+            while (block := file.read(1 << 22)) and size <= physical_memory():
+                size += len(block)
+        check_unpacked(path, "CSV", size)
+
+
 def _stream(source: Any) -> Any:
     arrow = require("pyarrow", "data")
     return arrow.BufferReader(source) if isinstance(source, bytes) else arrow.input_stream(source, compression="detect")
@@ -242,7 +265,23 @@ def reading_parquet(path: str) -> AbstractContextManager[None]:
 def _read_parquet(path: str) -> Any:
     with reading_parquet(path), require("pyarrow.parquet", "data").ParquetFile(path) as file:
         check_names(file.schema_arrow.names, path)
+        check_unpacked(path, "Parquet", _rows_in_bytes(file.metadata))
         return file.read()
+
+
+def _rows_in_bytes(metadata: Any) -> int:
+    """Return what the rows of a Parquet file take at least: a few bytes of it may stand for any number of them."""
+    kinds = [metadata.schema.column(j).physical_type for j in range(metadata.num_columns)]
+    return math.ceil(metadata.num_rows * sum(_WIDTHS.get(kind, 4) for kind in kinds))
+
+
+def check_unpacked(path: str, kind: str, size: int) -> None:
+    """Refuse a file that would take more than all memory once it is unpacked."""
+    if size > physical_memory():
+        raise ValueError(
+            f"{path!r} could not be read as {kind}: it would unpack to {size / 2**30:,.1f} GiB, more than this "
+            "machine can hold."
+        )
 
 
 def some_names(names: Sequence[str]) -> str:
@@ -265,10 +304,18 @@ def first_line(error: Exception) -> str:
     return lines[0].rstrip(".") if lines else type(error).__name__
 
 
+def arrays_of_npz(path: str, names: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return the arrays of an npz file, or those of these names."""
+    with reading(path, "npz"), zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    check_unpacked(path, "npz", size)
+    with reading(path, "npz"), np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files if names is None or name in names}
+
+
 def _read_npz(path: str) -> Any:
     arrow = require("pyarrow", "data")
-    with reading(path, "npz"), np.load(path, allow_pickle=False) as file:
-        arrays = dict(file)
+    arrays = arrays_of_npz(path)
     X = arrays.pop("X", None)
     if X is None or X.ndim != 2 or X.dtype.kind not in "fiub":
         came = "none" if X is None else f"shape {X.shape} and dtype {X.dtype}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from steadyset.tables._model_files import _histograms, _own_trees, _tables, _trees, _vectors
+from steadyset.tables._model_files import _histograms, _own_trees, _rules, _tables, _trees, _vectors
 from steadyset.tables._model_files._plan import Made
 from steadyset.tables._model_files._refusal import insist
 
@@ -64,6 +64,7 @@ _OBJECTS: dict[str, Check] = {
     "steadyset.trees._columns.Columns": _own_trees.check_columns,
     "steadyset.trees._group.TreeGroup": _own_trees.check_group,
     "steadyset.trees._tree.TreeClassifier": _fitted(_own_trees.check_estimator),
+    **dict.fromkeys(_rules.RULES, _rules.check_rule),
     **dict.fromkeys(
         [
             *_named("sklearn._loss.link", "HalfLogitLink IdentityLink Interval LogitLink LogLink MultinomialLogit"),
@@ -93,16 +94,6 @@ _OBJECTS: dict[str, Check] = {
             "steadyset.bags._bags.Part",
             "steadyset.bags._row_ids.RowIds",
             "steadyset.lanes._trainer.Trained",
-            *_named("steadyset.selection._argmax", "Argmax"),
-            *_named("steadyset.selection._conformal", "ConformalRule"),
-            *_named("steadyset.selection._fixed_margin", "FixedMargin"),
-            *_named("steadyset.selection._inflated_argmax", "InflatedArgmax"),
-            *_named("steadyset.selection._inflated_top_k", "InflatedTopK"),
-            *_named("steadyset.selection._mass_threshold", "MassThreshold"),
-            *_named("steadyset.selection._ndc", "NDC"),
-            *_named("steadyset.selection._svbop", "SVBOP"),
-            *_named("steadyset.selection._top_k", "TopK"),
-            *_named("steadyset.selection._union", "Union"),
             "steadyset.tables._encoders.TableNumbers",
         ],
         _nothing,
