@@ -146,7 +146,9 @@ def features(n_jobs):
 
 
 def page(record):
-    lines = ["# How steady choices are", "", "`python experiments/choices/run.py` makes this page again.", ""]
+    refitted = record.get("search", {}).get("n_refitted", 5)
+    command = "python experiments/choices/run.py" + (f" --refitted {refitted}" if refitted != 5 else "")
+    lines = ["# How steady choices are", "", f"`{command}` makes this page again.", ""]
     if (one := record.get("search")) is not None:
         lines += [
             "## Which settings",

@@ -54,6 +54,12 @@ def test_small_run_writes_its_files(tmp_path):
     page = (tmp_path / "results.md").read_text()
     assert "| argmax |" in page
     assert page.count("| top k | its size | its worst |") == 2
+    for name in ("LASSO", "clusters"):
+        table = numbers[name]
+        sizes = {epsilon: table[f"inflated argmax, epsilon {epsilon:g}"]["mean_size"] for epsilon in selection.PATH}
+        assert sorted(sizes.values()) == list(sizes.values())  # sets are nested in epsilon
+        matched = max(epsilon for epsilon, size in sizes.items() if size <= table["top 2"]["mean_size"])
+        assert f"| {matched:g} | {sizes[matched]:.3f} |" in page
 
 
 def test_a_run_that_was_interrupted_goes_on(tmp_path, monkeypatch):
