@@ -5,7 +5,7 @@ from html import escape
 
 # Colours come from the notebook, so that a dark one stays dark.
 _CARD = "border-left:3px solid #0072B2;padding:0.2em 0.9em;margin:0.4em 0;max-width:60em"
-_CELL = "padding:0.15em 0.8em;white-space:nowrap;border-bottom:1px solid rgba(128,128,128,0.35)"
+_CELL = "padding:0.15em 0.8em;border-bottom:1px solid rgba(128,128,128,0.35)"
 
 
 def card(heading: str, sentences: Iterable[str] = (), table: str = "") -> str:
