@@ -5,7 +5,9 @@ import os
 import pickle
 import subprocess
 import sys
+import tomllib
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,3 +117,9 @@ def test_labels_of_any_kind_come_back():
     assert ss.to_labels(mask[0], range(3)) == [(0, 2)]
     assert ss.to_labels(np.zeros((0, 3), bool), "abc") == []
     assert ss.to_labels(mask[None], "abc") == [("a", "c"), ("b",)]
+
+
+def test_what_the_source_distribution_leaves_out_is_named_from_the_root():
+    settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["tool"]["scikit-build"]
+    # A bare "build" would leave out tools/platforms/build too.
+    assert all(pattern.startswith("/") for pattern in settings["sdist"]["exclude"])

@@ -21,7 +21,7 @@ PROGRAM = [
     "rules = [ss.Argmax(), ss.InflatedArgmax(0.2), ss.TopK(2)]\n"
     "ss.metrics.set_report(y, rules, model.predict_proba(X))",
     "ss.plan(len(X), 3, delta=0.05, n_bags=500)",
-    "ss.stable_choice(model.predict(X).tolist(), 0.1)",
+    "votes = ['depth 3'] * 52 + ['depth 5'] * 45 + ['depth 8'] * 3  # one per bag\nss.stable_choice(votes, 0.1)",
 ]
 BAR = "model.set_params(verbose=1).fit(X, y)"
 
@@ -58,6 +58,17 @@ def test_texts_are_escaped():
     assert "<script" not in choice._repr_html_()
     assert "&lt;script&gt;" in choice._repr_html_()
     assert "<b>" not in notebook.card("<b>", ["<b>"]) + notebook.table(["<b>"], [["<b>"]])
+
+
+def test_labels_and_ids_are_escaped():
+    X, y = load_iris(return_X_y=True)
+    labels = [f"<script>alert({label})</script>" for label in y]
+    ids = [f"<img src=x onerror=alert({row})>" for row in range(len(X))]
+    model = ss.StableClassifier(n_estimators=60, epsilon=0.2, random_state=0).fit(X, labels, sample_ids=ids)
+    shown = [model.guarantee(), model.audit(X), model.certify(X)]
+    shown.append(ss.metrics.set_report(labels, [model.rule_], model.predict_proba(X), classes=model.classes_))
+    for result in shown:
+        assert not re.search("<script|<img", result._repr_html_()), type(result).__name__
 
 
 def test_a_real_notebook_in_a_browser(tmp_path, request):
