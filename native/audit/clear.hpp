@@ -24,9 +24,9 @@ struct Kept {
   int bound;                         // which of the upper bounds of a lead is its own
 };
 
-inline int32_t whole(double x) {  // rounded up, within the integers
+inline int32_t whole(double x) {  // rounded up, within the integers; the largest for a NaN, as a bound that none reaches
   x = __builtin_ceil(x);
-  return x < -0x1p31 + 1 ? -0x7fffffff : x > 0x1p31 - 2 ? 0x7ffffffe : static_cast<int32_t>(x);
+  return x < -0x1p31 + 1 ? -0x7fffffff : x <= 0x1p31 - 2 ? static_cast<int32_t>(x) : 0x7ffffffe;
 }
 
 // Some points against all units.
@@ -92,8 +92,10 @@ class Clear {
     int64_t tiles = (columns_ + kColumns - 1) / kColumns;
     for (int64_t i = 0; i < tiles * padded_; ++i) fixed_[i] = Sixteen{};
     for (int64_t b = 0; b < t_.values.n_bags; ++b)
-      for (int64_t c = 0; c < columns_; ++c)
-        fixed(b, c) = static_cast<int32_t>(static_cast<double>(values[b * t_.values.stride + source_[c]]) * scale_ + 0.5);
+      for (int64_t c = 0; c < columns_; ++c) {
+        double x = static_cast<double>(values[b * t_.values.stride + source_[c]]);
+        fixed(b, c) = static_cast<int32_t>(in_fixed(x, scale_) + 0.5);
+      }
   }
   template <class T> void keep_columns(const Loose<T>* values, int64_t k) {
     int64_t bags = t_.values.n_bags, at = (first_ + k) * n_;
@@ -104,7 +106,8 @@ class Clear {
       for (int64_t b = 0; b < bags; ++b) {
         double x = static_cast<double>(values[b * t_.values.stride + at + l]);
         total += x;
-        rounded |= static_cast<double>(static_cast<int32_t>(x * scale_)) != x * scale_;
+        double fixed = in_fixed(x, scale_);
+        rounded |= static_cast<double>(static_cast<int32_t>(fixed)) != fixed;
       }
       uint8_t in = t_.set[at + l];
       kept.outside += !in;

@@ -68,20 +68,20 @@ Problem clear_range(const ClearTask& t, const Comparer& how, const int64_t* time
   std::vector<int64_t> unsure;
   for (int64_t k = first; k < last; ++k) {
     const uint8_t* found = verdict.data() + (k - first) * units;
-    int64_t total = 0;
+    uint64_t total = 0;  // which may wrap around: times are the caller's
     for (int64_t from = 0; from < units; from += kAtOnce) {
       if (poll.ask(poll.whom)) return Problem::none;
       unsure.clear();
       for (int64_t i = from; i < std::min(from + kAtOnce, units); ++i) {
-        total += found[i] == kNotCleared ? times[i] : 0;
+        total += found[i] == kNotCleared ? static_cast<uint64_t>(times[i]) : 0;
         if (found[i] == kUnsure) unsure.push_back(i);
       }
       if (unsure.empty()) continue;
       Problem problem = exact.solve(k, unsure);
       if (problem != Problem::none) return problem;
-      for (size_t i = 0; i < unsure.size(); ++i) total += exact.open()[i] ? times[unsure[i]] : 0;
+      for (size_t i = 0; i < unsure.size(); ++i) total += exact.open()[i] ? static_cast<uint64_t>(times[unsure[i]]) : 0;
     }
-    out[k] = total;
+    out[k] = static_cast<int64_t>(total);
   }
   return Problem::none;
 }

@@ -75,6 +75,13 @@ inline double fixed_scale(int64_t n_bags, int64_t slack) {
   return scale;
 }
 
+// A prediction in fixed point. What is none, as in an array that another thread changes meanwhile, counts as 0: no
+// integer may hold it, and sums of it could overflow.
+inline double in_fixed(double prediction, double scale) {
+  double x = prediction * scale;
+  return x >= -scale && x <= 2 * scale ? x : 0;
+}
+
 // The sums of `tiles` times 16 columns over the bags of `count` units from `from` on: totals[tile * kUnitsAtOnce + unit].
 // bags: the columns in fixed point, kWordBags * words_of(n_bags) vectors to a tile; words: room for those of all units.
 inline void sum_units(const TakenBags& taken, int64_t n_bags, int64_t from, int64_t count, const Sixteen* bags, int64_t tiles,

@@ -19,7 +19,7 @@ void to_fixed(const Loose<T>* values, const BagValues& in, int64_t width, int64_
   for (int64_t i = 0; i < tiles * padded; ++i) out[i] = Sixteen{};
   for (int64_t b = 0; b < in.n_bags; ++b) {
     for (int64_t c = 0; c < width; ++c) {
-      double x = static_cast<double>(values[b * in.stride + c]) * scale;
+      double x = in_fixed(static_cast<double>(values[b * in.stride + c]), scale);
       int32_t whole = static_cast<int32_t>(x + 0.5);
       reinterpret_cast<int32_t*>(out + c / kColumns * padded + b)[c % kColumns] = whole;
       if (static_cast<double>(whole) != x) rounded[c / n_classes] = 1;

@@ -162,18 +162,27 @@ class Table {
   std::vector<uint8_t> missing_, kinds_;
 };
 
+// nanobind's own error for a value of another kind is a RuntimeError.
+template <class T> T setting(const nb::dict& d, const char* name) {
+  try {
+    return nb::cast<T>(d[name]);
+  } catch (const std::bad_cast&) {
+    throw nb::type_error("settings must be numbers and truth values");
+  }
+}
+
 Settings settings_of(const nb::dict& d, int64_t features) {
   Settings s{};
-  s.entropy = nb::cast<bool>(d["entropy"]);
-  s.random = nb::cast<bool>(d["random"]);
-  s.max_features = nb::cast<int32_t>(d["max_features"]);
-  s.max_depth = nb::cast<int64_t>(d["max_depth"]);
-  s.max_leaf_nodes = nb::cast<int64_t>(d["max_leaf_nodes"]);
-  s.min_split = nb::cast<double>(d["min_split"]);
-  s.min_leaf = nb::cast<double>(d["min_leaf"]);
-  s.split_is_share = nb::cast<bool>(d["split_is_share"]);
-  s.leaf_is_share = nb::cast<bool>(d["leaf_is_share"]);
-  s.min_decrease = nb::cast<double>(d["min_decrease"]);
+  s.entropy = setting<bool>(d, "entropy");
+  s.random = setting<bool>(d, "random");
+  s.max_features = setting<int32_t>(d, "max_features");
+  s.max_depth = setting<int64_t>(d, "max_depth");
+  s.max_leaf_nodes = setting<int64_t>(d, "max_leaf_nodes");
+  s.min_split = setting<double>(d, "min_split");
+  s.min_leaf = setting<double>(d, "min_leaf");
+  s.split_is_share = setting<bool>(d, "split_is_share");
+  s.leaf_is_share = setting<bool>(d, "leaf_is_share");
+  s.min_decrease = setting<double>(d, "min_decrease");
   require(s.max_features >= 1 && s.max_features <= features, "max_features must lie between 1 and the features");
   require(s.max_depth >= 0 && s.max_leaf_nodes >= 0, "max_depth and max_leaf_nodes must be limits, or 0");
   for (double rows : {s.min_split, s.min_leaf})

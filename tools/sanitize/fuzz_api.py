@@ -110,7 +110,9 @@ def own_trees(rng):
     for group in tree.fit_bags(X, y, bags, range(len(bags)), n_jobs=int(rng.integers(1, 3))):
         group.predict_proba(X, n_jobs=2)
         group.apply(X)
-        list(group.block_sums(X, 2))
+        rows, sums = group.prepared(X, n_jobs=2), np.zeros((n, len(group.classes_)))
+        group.add_proba(rows, sums, int(rng.integers(1, 4)), n_jobs=2)
+        group.gathered([(group, len(group.numbers) - 1), (group, 0)]).predict_proba(X)
         group.members()[0].to_sklearn()
 
 
@@ -151,11 +153,11 @@ def networks(rng):
 def both_at_once(rng):
     """Change an array while it is read: wrong numbers may come, no crash."""
     x = np.ascontiguousarray(rng.random((500, 20)))
-    stop = threading.Event()
+    stop, odd = threading.Event(), float(rng.choice([np.nan, 1e300, 0.0]))
 
     def change():
         while not stop.is_set():
-            x[rng.integers(500)] = np.nan
+            x[rng.integers(500)] = odd
 
     thread = threading.Thread(target=change)
     thread.start()

@@ -255,13 +255,13 @@ def kernel_grow(rng):
 def kernel_forest(rng):
     """Make a forest of arrays, some of them changed, and predict with it."""
     n, features = 60, 4
-    keys = rng.integers(0, 1000, (features, n)).astype(np.uint32)
+    keys = (3 << 30) + rng.integers(0, 1000, (features, n)).astype(np.uint32)  # of numbers; the smallest are missing
     table = _native.TreesTable(keys, np.full(features, 1, np.uint8), 1)
     rows = [rng.integers(0, n, n) for _ in range(3)]
     labels = rng.integers(0, 3, n).astype(np.uint16)
     grown = table.grow(labels, 3, rows, None, [], [1, 2, 3], _settings(rng, features), _native.TreesStop())
     arrays = {**grown.arrays(), "n_features": features, "n_classes": 3, "wide": False}
-    for _ in range(rng.integers(1, 3)):
+    for _ in range(rng.integers(3)):
         name = list(arrays)[rng.integers(len(arrays))]
         arrays[name] = spoilt(rng, arrays[name])
     _predict(rng, _native.TreesForest.make(**arrays), np.ascontiguousarray(keys.T))
@@ -269,7 +269,7 @@ def kernel_forest(rng):
 
 def _predict(rng, made, keys):
     n = len(keys)
-    called(rng, made.add_shares, keys, 0, made.n_trees, np.zeros((n, made.n_classes)))
+    called(rng, made.add_shares, keys, int(rng.integers(1, 4)), np.zeros((n, made.n_classes)))
     called(rng, made.put_shares, keys, np.zeros((made.n_trees, n, made.n_classes)))
     called(rng, made.leaves, keys, np.empty((n, made.n_trees), np.int64))
 

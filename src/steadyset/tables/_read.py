@@ -272,7 +272,8 @@ def _read_parquet(path: str) -> Any:
 def _rows_in_bytes(metadata: Any) -> int:
     """Return what the rows of a Parquet file take at least: a few bytes of it may stand for any number of them."""
     kinds = [metadata.schema.column(j).physical_type for j in range(metadata.num_columns)]
-    return math.ceil(metadata.num_rows * sum(_WIDTHS.get(kind, 4) for kind in kinds))
+    rows: int = metadata.num_rows
+    return math.ceil(rows * sum(_WIDTHS.get(kind, 4) for kind in kinds))
 
 
 def check_unpacked(path: str, kind: str, size: int) -> None:
