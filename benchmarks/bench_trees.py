@@ -110,10 +110,20 @@ def prediction() -> list[Line]:
 
 
 def two_cores() -> list[Line]:
-    X, y = continuous()
-    bags = half_bags(len(X), 16)
-    best = interleaved_best({"one": lambda: grow(X, y, bags), "two": lambda: grow(X, y, bags, n_jobs=2)}, rounds=3)
-    return [Line("two cores over one, 16 half bags of 50,000 x 30", best["one"] / best["two"], 1.8, at_least=True)]
+    lines = []
+    tables = [
+        ("16 half bags of 50,000 x 30", *continuous(), 16, None),
+        ("500 half bags of 20,000 x 16, 16 values, max_features=sqrt", *letters(), 500, "sqrt"),
+    ]
+    for name, X, y, count, features in tables:
+        bags = half_bags(len(X), count)
+        calls = {
+            str(jobs): lambda X=X, y=y, b=bags, f=features, n=jobs: grow(X, y, b, n_jobs=n, max_features=f)
+            for jobs in (1, 2)
+        }
+        best = interleaved_best(calls, rounds=5)
+        lines.append(Line(f"two cores over one, {name}", best["1"] / best["2"], 1.8, at_least=True))
+    return lines
 
 
 def whole_fit() -> list[Line]:

@@ -21,6 +21,9 @@ constexpr int32_t kFewRanks = 256;
 constexpr int32_t kFewCodes = 32;
 // With more classes in the bag, the bits of its classes are not kept: too much memory.
 constexpr int32_t kClassBits = 8;
+// Where large nodes look at a feature less often, its rows are put in order at each of them and not once for the bag: less
+// work, and memory for one feature instead of all.
+constexpr double kLooksToKeep = 2;
 
 // How a feature's rows are put in order at a large node.
 enum class Way : uint8_t {
@@ -106,9 +109,12 @@ struct BagArrays {
   }
   int32_t counts_stride() const { return n_classes <= 8 ? n_classes : (n_classes + 7) / 8 * 8; }
 
-  // Room for orders, which are made when they are asked for; ranks of the counted features.
-  bool prepare(bool class_bits, Pace& pace) {
+  // Room for orders, which are made when they are asked for; ranks of the counted features. `looks` is how often large
+  // nodes will look at a feature, about.
+  bool prepare(bool class_bits, double looks, Pace& pace) {
     const int64_t words = words_for(n);
+    keeps_orders_ = looks >= kLooksToKeep;
+    const int64_t kept = keeps_orders_ || n_placed == 0 ? n_placed : 1;
     class_bits_ = class_bits && n_classes <= kClassBits;
     int64_t most = 1;
     for (int32_t f = 0; f < n_features; ++f)
@@ -123,43 +129,54 @@ struct BagArrays {
       const uint32_t* ranks = table->ranks + static_cast<int64_t>(f) * table->n;
       for (int64_t i = 0; i < n; ++i) out[i * n_counted] = static_cast<uint8_t>(ranks[row[i]]);
     }
-    return places_.reserve(n_placed * n) && rows_.reserve(n_placed * n) && values_.reserve(n_placed * n) &&
-           starts_.reserve(n_placed * words) && first_missing_.reserve(n_features) &&
-           (!class_bits_ || classes_.reserve(n_placed * n_classes * words));
+    return places_.reserve(kept * n) && rows_.reserve(kept * n) && values_.reserve(kept * n) && starts_.reserve(kept * words) &&
+           first_missing_.reserve(n_features) && (!class_bits_ || classes_.reserve(kept * n_classes * words));
   }
 
+  // Whether there is an order of the bag for each placed feature; if not, each node makes its own.
+  bool keeps_orders() const { return keeps_orders_; }
   // A placed feature's order.
   Order<uint32_t> order(int32_t f) {
-    if (known_[f] == kUnknown) make_order(f);
-    const int64_t at = number[f] * n, words = words_for(n), at_word = number[f] * words;
-    const bool tied = known_[f] == kTied;
-    return {places_.get() + at, rows_.get() + at, tied ? values_.get() + at : nullptr, tied ? starts_.get() + at_word : nullptr,
-            class_bits_ ? classes_.get() + at_word * n_classes : nullptr, words, n, first_missing_[f]};
+    if (known_[f] == kUnknown) make_order(f, number[f], n, [](int64_t i) { return static_cast<uint32_t>(i); });
+    return order_at(f, number[f], n);
+  }
+  // The order of some members alone, who are its rows; by place they are numbered as they come. It lasts until the next.
+  Order<uint32_t> order_of(int32_t f, const uint32_t* some, int64_t count) {
+    make_order(f, 0, count, [&](int64_t i) { return some[i]; });
+    for (int64_t i = 0; i < count; ++i) rows_[i] = some[rows_[i]];
+    return order_at(f, 0, count);
   }
   Placer& placer() { return placer_; }
 
  private:
   enum Known : uint8_t { kUnknown, kDistinct, kTied };
 
-  void make_order(int32_t f) {
-    const int64_t at = number[f] * n, words = words_for(n);
+  template <class MemberAt> void make_order(int32_t f, int64_t slot, int64_t count, MemberAt member_at) {
+    const int64_t at = slot * n, words = words_for(n);
     uint32_t *places = places_.get() + at, *rows = rows_.get() + at;
     const uint32_t* ranks = table->ranks + static_cast<int64_t>(f) * table->n;
-    const bool distinct = placer_.place(n, n_ranks(f), [&](int64_t i) { return ranks[row[i]]; }, places, rows);
+    const bool distinct = placer_.place(count, n_ranks(f), [&](int64_t i) { return ranks[row[member_at(i)]]; }, places, rows);
     known_[f] = distinct ? kDistinct : kTied;
     if (!distinct)
-      number_values(n, [&](int64_t i) { return placer_.rank(rows[i]); }, values_.get() + at, starts_.get() + number[f] * words);
-    first_missing_[f] = n;
+      number_values(count, [&](int64_t i) { return placer_.rank(rows[i]); }, values_.get() + at, starts_.get() + slot * words);
+    first_missing_[f] = count;
     const uint32_t missing = missing_rank(f);
     while (first_missing_[f] > 0 && placer_.rank(rows[first_missing_[f] - 1]) == missing) --first_missing_[f];
-    if (class_bits_) mark_classes(n, places, label.get(), n_classes, classes_.get() + number[f] * words * n_classes);
+    if (class_bits_)
+      mark_classes(count, places, [&](int64_t i) { return label[member_at(i)]; }, n_classes, classes_.get() + slot * words * n_classes);
+  }
+  Order<uint32_t> order_at(int32_t f, int64_t slot, int64_t count) const {
+    const int64_t at = slot * n, words = words_for(n), at_word = slot * words;
+    const bool tied = known_[f] == kTied;
+    return {places_.get() + at, rows_.get() + at, tied ? values_.get() + at : nullptr, tied ? starts_.get() + at_word : nullptr,
+            class_bits_ ? classes_.get() + at_word * n_classes : nullptr, words_for(count), count, first_missing_[f]};
   }
 
-  bool class_bits_ = false;
+  bool class_bits_ = false, keeps_orders_ = true;
   Placer placer_;
   Array<uint8_t> known_;
-  Array<uint32_t> places_, rows_, values_;  // (placed features, n)
-  Array<uint64_t> starts_, classes_;        // (placed features, words), (placed features, classes, words)
+  Array<uint32_t> places_, rows_, values_;  // (placed features, n), or of one feature
+  Array<uint64_t> starts_, classes_;        // (placed features, words), (placed features, classes, words), or of one
   Array<int64_t> first_missing_;
 };
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -133,17 +134,22 @@ class Table {
     if (!memory) throw std::bad_alloc();
     start_.push_back(0);
     for (const auto& column : columns) start_.push_back(start_.back() + static_cast<int64_t>(column.size()));
-    distinct_.reserve(static_cast<size_t>(start_.back()));
-    for (size_t f = 0; f < columns.size(); ++f) {
+    for (size_t f = 0; f < columns.size(); ++f)
       missing_.push_back(kinds_[f] != kWhole && columns[f].back() == (wide ? UINT64_MAX : UINT32_MAX));
-      distinct_.insert(distinct_.end(), columns[f].begin(), columns[f].end());
-      columns[f] = {};
-    }
+    distinct_.reset(static_cast<uint64_t*>(std::malloc(sizeof(uint64_t) * static_cast<size_t>(start_.back()))));
+    if (!distinct_) throw std::bad_alloc();
+    split(features_, threads, 1, [&](int64_t first, int64_t last, Poll) {
+      for (int64_t f = first; f < last; ++f) {
+        std::vector<uint64_t>& column = columns[static_cast<size_t>(f)];
+        std::copy(column.begin(), column.end(), distinct_.get() + start_[static_cast<size_t>(f)]);
+        column = {};
+      }
+    });
     wide_ = wide;
   }
 
   Ranked view() const {
-    return {n_, static_cast<int32_t>(features_), ranks_.get(), distinct_.data(), start_.data(), missing_.data(), kinds_.data(), top_};
+    return {n_, static_cast<int32_t>(features_), ranks_.get(), distinct_.get(), start_.data(), missing_.data(), kinds_.data(), top_};
   }
   int64_t n() const { return n_; }
   bool wide() const { return wide_; }
@@ -157,7 +163,7 @@ class Table {
   bool wide_ = false;
   uint64_t top_ = 0;
   std::unique_ptr<uint32_t[], Free> ranks_;
-  std::vector<uint64_t> distinct_;
+  std::unique_ptr<uint64_t[], Free> distinct_;
   std::vector<int64_t> start_;
   std::vector<uint8_t> missing_, kinds_;
 };
@@ -277,6 +283,26 @@ nb::dict arrays_of(const OwnedForest& forest) {
   return d;
 }
 
+OwnedForest joined(const std::vector<const OwnedForest*>& parts) {
+  nb::gil_scoped_release released;
+  return OwnedForest::joined(parts);
+}
+
+// A forest as prediction reads it. The first call may take seconds, in which signals are answered; a thread that finds
+// another one at it waits.
+Forest ready(OwnedForest& forest) {
+  if (forest.is_decided()) return forest.view();
+  std::unique_lock<std::timed_mutex> coding(forest.coding(), std::defer_lock);
+  std::optional<CodedForest> coded;
+  split(1, 1, 1, [&](int64_t, int64_t, Poll poll) {
+    while (!coding.try_lock_for(Signals::kEvery))
+      if (poll.ask(poll.whom)) return;
+    if (!forest.is_decided()) coded = forest.code(poll);
+  });
+  if (!forest.is_decided()) forest.decide(std::move(coded));
+  return forest.view();
+}
+
 using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using PerTree = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
@@ -290,7 +316,7 @@ void add_shares(OwnedForest& forest, const Keys& keys, int64_t block, Sums sums,
   require_aligned(sums);
   require(block >= 1 && block <= 255, "a block holds 1 to 255 trees");
   require(sums.shape(0) == keys.shape(0) && static_cast<int32_t>(sums.shape(1)) == forest.n_classes(), "sums must fit");
-  const Forest view = forest.view();
+  const Forest view = ready(forest);
   const TreesUnit& chosen = trees_unit();
   split(static_cast<int64_t>(keys.shape(0)), threads, 64, [&](int64_t first, int64_t last, Poll poll) {
     if (!chosen.add_shares(view, keys.data(), first, last, block, sums.data(), poll)) throw std::bad_alloc();
@@ -303,7 +329,7 @@ void put_shares(OwnedForest& forest, const Keys& keys, PerTree out, int threads)
   require_aligned(out);
   require(static_cast<int64_t>(out.shape(0)) == forest.n_trees() && out.shape(1) == keys.shape(0) &&
               static_cast<int32_t>(out.shape(2)) == forest.n_classes(), "out must fit");
-  const Forest view = forest.view();
+  const Forest view = ready(forest);
   const TreesUnit& chosen = trees_unit();
   split(static_cast<int64_t>(keys.shape(0)), threads, 64, [&](int64_t first, int64_t last, Poll poll) {
     if (!chosen.put_shares(view, keys.data(), first, last, out.data(), static_cast<int64_t>(out.shape(1)), poll)) throw std::bad_alloc();
@@ -314,7 +340,7 @@ void leaves_of(OwnedForest& forest, const Keys& keys, nb::ndarray<int64_t, nb::n
   check_keys(forest, keys);
   require_aligned(out);
   require(out.shape(0) == keys.shape(0) && static_cast<int64_t>(out.shape(1)) == forest.n_trees(), "out must fit");
-  const Forest view = forest.view();
+  const Forest view = ready(forest);
   const TreesUnit& chosen = trees_unit();
   split(static_cast<int64_t>(keys.shape(0)), threads, 64, [&](int64_t first, int64_t last, Poll poll) {
     if (!chosen.apply(view, keys.data(), first, last, out.data(), poll)) throw std::bad_alloc();
@@ -329,6 +355,7 @@ void bind_trees(nb::module_& m) {
   nb::class_<OwnedForest>(m, "TreesForest", "Trees in flat arrays.")
       .def_static("make", &make_forest, "tree_nodes"_a, "feature"_a, "key"_a, "missing_left"_a, "leaf_rows"_a, "leaf_entries"_a,
                   "entry_class"_a, "entry_weight"_a, "importances"_a, "n_features"_a, "n_classes"_a, "wide"_a)
+      .def_static("joined", &joined, "parts"_a)
       .def("arrays", &arrays_of)
       .def_prop_ro("n_trees", &OwnedForest::n_trees)
       .def_prop_ro("n_nodes", &OwnedForest::n_nodes)

@@ -91,7 +91,7 @@ class Block {
     first_missing_[f] = n;
     if (bag_->way[f] == Way::counted) {
       count_out(f, places, rows);
-    } else if (bag_->n == n) {
+    } else if (bag_->n == n || !bag_->keeps_orders()) {
       const uint32_t* ranks = bag_->table->ranks + static_cast<int64_t>(f) * bag_->table->n;
       Placer& placer = bag_->placer();
       const bool distinct =
@@ -105,7 +105,7 @@ class Block {
       if (whole.first_missing < whole.n)
         while (first_missing_[f] > 0 && placer.rank(rows[first_missing_[f] - 1]) >= whole.first_missing) --first_missing_[f];
     }
-    if (class_bits_) mark_classes(n, places, class_of_, n_classes_, classes_.get() + f * words_ * n_classes_);
+    if (class_bits_) mark_classes(n, places, [&](int64_t i) { return class_of_[i]; }, n_classes_, classes_.get() + f * words_ * n_classes_);
   }
 
   void fill_codes(int32_t f) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "poll.hpp"
 #include "trees/api.hpp"
 
 namespace steadyset::trees {
@@ -19,9 +20,10 @@ struct CodedForest {
   std::vector<int64_t> cut_start;
 };
 
-// Nothing where codes do not fit, or do not pay: finding those of a row takes longer than the ways through the trees.
+// Nothing where codes do not fit, or do not pay: finding those of a row takes longer than the ways through the trees; and
+// where `poll` says to stop.
 template <class Key>
 std::optional<CodedForest> coded_forest(const std::vector<Step<Key>>& steps, const std::vector<uint32_t>& leaf,
-                                        const std::vector<int64_t>& root, int32_t n_features, int32_t n_classes);
+                                        const std::vector<int64_t>& root, int32_t n_features, int32_t n_classes, Poll poll);
 
 }  // namespace steadyset::trees

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "require.hpp"
 
@@ -83,17 +84,75 @@ template <class Key> void OwnedForest::lay_out(const ForestArrays& arrays, std::
   require(leaf == arrays.n_leaves, "every leaf belongs to a node");
 }
 
-Forest OwnedForest::view() {
-  if (!decided_) {
-    coded_ = wide_ ? coded_forest(wide_steps_, leaf_, root_, n_features_, n_classes_)
-                   : coded_forest(steps_, leaf_, root_, n_features_, n_classes_);
-    decided_ = true;
-    if (coded_) {
-      wide_steps_ = {};
-      steps_ = {};
-      leaf_ = {};
-    }
+OwnedForest OwnedForest::joined(const std::vector<const OwnedForest*>& parts) {
+  require(!parts.empty(), "a forest is joined of at least one");
+  for (const OwnedForest* part : parts) require(part != nullptr, "parts must be forests");
+  const OwnedForest& first = *parts[0];
+  OwnedForest whole(first.n_features_, first.n_classes_, first.wide_);
+  size_t nodes = 0, leaves = 0, entries = 0;
+  for (const OwnedForest* part : parts) {
+    require(part->n_features_ == first.n_features_ && part->n_classes_ == first.n_classes_ && part->wide_ == first.wide_,
+            "forests have the same features and classes");
+    require(!part->coded_, "forests are joined before they predict");
+    nodes += part->leaf_.size();
+    leaves += part->leaf_rows_.size();
+    entries += part->entry_class_.size();
   }
+  require(nodes < (size_t{1} << 31), "a forest has fewer than 2^31 nodes");
+  whole.wide_ ? whole.wide_steps_.reserve(nodes) : whole.steps_.reserve(nodes);
+  whole.leaf_.reserve(nodes);
+  whole.leaf_rows_.reserve(leaves);
+  whole.entries_.reserve(leaves + 1);
+  whole.entry_class_.reserve(entries);
+  whole.entry_weight_.reserve(entries);
+  whole.entry_share_.reserve(entries);
+  whole.root_.push_back(0);
+  whole.entries_.push_back(0);
+  for (const OwnedForest* part : parts) whole.append(*part);
+  return whole;
+}
+
+void OwnedForest::append(const OwnedForest& part) {
+  const auto put = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  const auto put_steps = [](auto& to, const auto& from, uint32_t base) {
+    for (auto step : from) {
+      step.left += base;
+      to.push_back(step);
+    }
+  };
+  const uint32_t node = static_cast<uint32_t>(root_.back()), leaf = static_cast<uint32_t>(leaf_rows_.size());
+  put_steps(steps_, part.steps_, node);
+  put_steps(wide_steps_, part.wide_steps_, node);
+  const auto leaf_of = [&](size_t i) {  // its class, or its number; 0 where the node is split
+    const bool split = (wide_ ? part.wide_steps_[i].left : part.steps_[i].left) != i;
+    return split || (part.leaf_[i] & kPure) ? part.leaf_[i] : part.leaf_[i] + leaf;
+  };
+  for (size_t i = 0; i < part.leaf_.size(); ++i) leaf_.push_back(leaf_of(i));
+  for (size_t t = 1; t < part.root_.size(); ++t) root_.push_back(node + part.root_[t]);
+  const int64_t entry = entries_.back();
+  for (size_t i = 1; i < part.entries_.size(); ++i) entries_.push_back(entry + part.entries_[i]);
+  put(leaf_rows_, part.leaf_rows_);
+  put(entry_class_, part.entry_class_);
+  put(entry_weight_, part.entry_weight_);
+  put(entry_share_, part.entry_share_);
+  put(importances_, part.importances_);
+}
+
+std::optional<CodedForest> OwnedForest::code(Poll poll) const {
+  return wide_ ? coded_forest(wide_steps_, leaf_, root_, n_features_, n_classes_, poll)
+               : coded_forest(steps_, leaf_, root_, n_features_, n_classes_, poll);
+}
+
+void OwnedForest::decide(std::optional<CodedForest> coded) {
+  coded_ = std::move(coded);
+  decided_ = true;
+  if (!coded_) return;
+  wide_steps_ = {};
+  steps_ = {};
+  leaf_ = {};
+}
+
+Forest OwnedForest::view() const {
   Forest view{};
   view.steps = wide_ ? static_cast<const void*>(wide_steps_.data()) : static_cast<const void*>(steps_.data());
   view.leaf = leaf_.data();

@@ -1,9 +1,12 @@
 // A forest that owns its arrays: made from trees that were grown, or from arrays of anybody, which are checked.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "poll.hpp"
 #include "trees/api.hpp"
 #include "trees/coded.hpp"
 
@@ -28,8 +31,17 @@ class OwnedForest {
   // Throws std::invalid_argument where the arrays do not describe trees.
   OwnedForest(const ForestArrays& arrays, int32_t n_features, int32_t n_classes, bool wide);
 
-  // How prediction reads it. The first call decides whether steps are coded; whoever calls holds Python's lock.
-  Forest view();
+  // The trees of several forests, none of which has coded steps.
+  static OwnedForest joined(const std::vector<const OwnedForest*>& parts);
+
+  // Whether steps are coded is decided once. `code` does what takes long: whoever calls holds `coding`, but not Python's
+  // lock. `decide` puts it in place: whoever calls holds both.
+  bool is_decided() const { return decided_; }
+  std::timed_mutex& coding() { return *coding_; }
+  std::optional<CodedForest> code(Poll poll) const;
+  void decide(std::optional<CodedForest> coded);
+  // How prediction reads it, once that is decided.
+  Forest view() const;
   int64_t n_trees() const { return static_cast<int64_t>(root_.size()) - 1; }
   int64_t n_nodes() const { return root_.back(); }
   int32_t n_features() const { return n_features_; }
@@ -48,6 +60,8 @@ class OwnedForest {
   const std::vector<double>& importances() const { return importances_; }
 
  private:
+  OwnedForest(int32_t n_features, int32_t n_classes, bool wide) : n_features_(n_features), n_classes_(n_classes), wide_(wide) {}
+  void append(const OwnedForest& part);
   template <class Key> void lay_out(const ForestArrays& arrays, std::vector<Step<Key>>& steps);
   void take_leaves(const ForestArrays& arrays);
   // A node as the arrays have it: feature -1 for a leaf.
@@ -62,6 +76,7 @@ class OwnedForest {
 
   int32_t n_features_, n_classes_;
   bool wide_, decided_ = false;
+  std::unique_ptr<std::timed_mutex> coding_ = std::make_unique<std::timed_mutex>();
   std::optional<CodedForest> coded_;  // in place of steps and leaf
   std::vector<Step<uint32_t>> steps_;
   std::vector<Step<uint64_t>> wide_steps_;

@@ -107,6 +107,14 @@ template <class Criterion> class Grower {
   Split resolved(const Criterion& criterion, const Best<Criterion>& best, int64_t n) const;
   Criterion criterion() { return Criterion(lookup_, left_.get(), left_weights_.get(), settings_->entropy, scale_); }
 
+  // How often large nodes look at a feature, about. Random splits need no order.
+  double looks() const {
+    if (settings_->random) return 0;
+    const double rows = static_cast<double>(bag_.n), leaves = static_cast<double>(settings_->max_leaf_nodes);
+    const double nodes = leaves > 0 ? 2 * (leaves < rows ? leaves : rows) : 2 * rows / static_cast<double>(bag_.block);
+    return nodes * settings_->max_features / bag_.n_features;
+  }
+
   // large.hpp
   void grow_depth_first(uint64_t seed);
   void grow_best_first(uint64_t seed);
@@ -194,7 +202,7 @@ bool Grower<Criterion>::start(const Ranked& table, const uint16_t* labels, int32
   min_leaf_ = row_limit(settings_->min_leaf, settings_->leaf_is_share, bag.n_rows, 1);
   // Counts by value cost too much at small nodes, which best-first growth does not leave to blocks.
   const bool countable = !Criterion::weighted && settings_->max_leaf_nodes == 0;
-  if (!bag_.choose(n_classes, countable) || !bag_.prepare(Criterion::by_bits && kScansBits, pace_)) return false;
+  if (!bag_.choose(n_classes, countable) || !bag_.prepare(Criterion::by_bits && kScansBits, looks(), pace_)) return false;
   subtract_ = settings_->max_features >= features && settings_->max_leaf_nodes == 0 && bag_.n_counted > 0;
   scale_ = bag.scale;
   unit_ = power_of_half(scale_);

@@ -117,7 +117,7 @@ template <class Criterion> int64_t Grower<Criterion>::divide_node(const Pending&
       right += 1 - is_left;
     }
   };
-  if (bag_.way[split.feature] == Way::placed && !settings_->random) {
+  if (bag_.way[split.feature] == Way::placed && bag_.keeps_orders()) {
     const Order<uint32_t> order = bag_.order(split.feature);
     const uint32_t missing = static_cast<uint32_t>(order.first_missing), last = static_cast<uint32_t>(split.place);
     divide([&](uint32_t member) {
@@ -163,7 +163,7 @@ template <class Criterion>
 bool Grower<Criterion>::look_bag(Criterion& criterion, const Pending& node, int32_t f, Best<Criterion>& best) {
   const int64_t n = node.n();
   const uint32_t* members = bag_.members.get() + node.begin;
-  const Order<uint32_t> order = bag_.order(f);
+  const Order<uint32_t> order = bag_.keeps_orders() ? bag_.order(f) : bag_.order_of(f, members, n);
   uint64_t* marked = bag_.marked.get();
   if (n == order.n) {
     set_bits(marked, n);

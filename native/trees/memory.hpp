@@ -38,6 +38,13 @@ template <class T> class Array {
     data_[size++] = value;
     return true;
   }
+  // The memory, which goes to whoever calls, to be freed there.
+  T* release() {
+    T* const given = data_;
+    data_ = nullptr;
+    capacity_ = size = 0;
+    return given;
+  }
   T* get() { return data_; }
   const T* get() const { return data_; }
   T& operator[](int64_t i) { return data_[i]; }

@@ -140,11 +140,11 @@ template <class Place, class RankAt> inline void number_values(int64_t n, RankAt
 }
 
 // Sets the bits of the classes, (classes, words).
-template <class Place, class Label>
-inline void mark_classes(int64_t n, const Place* place, const Label* label, int32_t n_classes, uint64_t* classes) {
+template <class Place, class LabelOf>
+inline void mark_classes(int64_t n, const Place* place, LabelOf label_of, int32_t n_classes, uint64_t* classes) {
   const int64_t words = words_for(n);
   memset(classes, 0, static_cast<size_t>(n_classes * words) * sizeof(uint64_t));
-  for (int64_t i = 0; i < n; ++i) set_bit(classes + label[i] * words, place[i]);
+  for (int64_t i = 0; i < n; ++i) set_bit(classes + label_of(i) * words, place[i]);
 }
 
 // Sets the first n bits.

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "pages.hpp"
 #include "poll.hpp"
 #include "simd/level.hpp"
 #include "trees/api.hpp"
@@ -127,12 +128,12 @@ class Prefetch {
   int64_t lines_ = 0;
 };
 
-// Calls take(row, tree, node) for every row of [first, last) and every tree: all trees for some rows, then the next
-// ones, which stay in the second-level cache with a tree and with `row_bytes` each of the caller. done(first, last)
-// follows each block of trees. False when memory runs out.
-template <class Rows, class Take, class Done>
-inline bool pass_rows(const Forest& forest, Rows rows, int64_t first, int64_t last, int64_t row_bytes, int64_t block, Poll poll,
-                      Take take, Done done) {
+// Calls take(row, row of these, tree, node) for every row of [first, last) and every tree: all trees for some rows, then
+// the next ones, which stay in the second-level cache with a tree and with `row_bytes` each of the caller. Before them
+// comes begin(first, last, tree), and done(first, last) follows each block of trees. False when memory runs out.
+template <class Rows, class Begin, class Take, class Done>
+inline bool pass_rows(const Forest& forest, Rows& rows, int64_t first, int64_t last, int64_t row_bytes, int64_t block, Poll poll,
+                      Begin begin, Take take, Done done) {
   const int64_t some = rows_at_once(row_bytes + rows.row_bytes(), last - first);
   if (!rows.reserve(some)) return false;
   Pace pace{poll};
@@ -141,6 +142,7 @@ inline bool pass_rows(const Forest& forest, Rows rows, int64_t first, int64_t la
     const bool missing = rows.prepare(start, end);
     for (int64_t tree = 0; tree < forest.n_trees; ++tree) {
       const uint32_t root = static_cast<uint32_t>(forest.root[tree]);
+      begin(start, end, tree);
       rows.begin(forest.root[tree + 1] - forest.root[tree]);
       Prefetch coming(forest, tree + 1, (end - start + kFlight - 1) / kFlight);
       for (int64_t i = start; i < end; i += kFlight) {
@@ -157,15 +159,15 @@ inline bool pass_rows(const Forest& forest, Rows rows, int64_t first, int64_t la
   return true;
 }
 
-template <class Take, class Done>
+template <class Begin, class Take, class Done>
 inline bool pass(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t row_bytes, int64_t block, Poll poll,
-                 Take take, Done done) {
+                 Begin begin, Take take, Done done) {
+  const auto through = [&](auto&& rows) { return pass_rows(forest, rows, first, last, row_bytes, block, poll, begin, take, done); };
   if (forest.coded != nullptr)
-    return forest.wide ? pass_rows(forest, CodedRows<uint64_t>(forest, keys), first, last, row_bytes, block, poll, take, done)
-                       : pass_rows(forest, CodedRows<uint32_t>(forest, keys), first, last, row_bytes, block, poll, take, done);
-  return forest.wide ? pass_rows(forest, KeyRows<uint64_t>(forest, keys), first, last, row_bytes, block, poll, take, done)
-                     : pass_rows(forest, KeyRows<uint32_t>(forest, keys), first, last, row_bytes, block, poll, take, done);
+    return forest.wide ? through(CodedRows<uint64_t>(forest, keys)) : through(CodedRows<uint32_t>(forest, keys));
+  return forest.wide ? through(KeyRows<uint64_t>(forest, keys)) : through(KeyRows<uint32_t>(forest, keys));
 }
+inline void no_beginning(int64_t, int64_t, int64_t) {}
 
 // The leaf of a step that is one, as `Forest` says it.
 inline uint32_t leaf_at(const Forest& forest, uint32_t step) {
@@ -233,15 +235,21 @@ inline bool add_shares(const Forest& forest, const void* keys, int64_t first, in
   const int64_t classes = forest.n_classes, row_bytes = classes * static_cast<int64_t>(sizeof(double));
   BlockSums of_block(forest);
   if (!of_block.reserve(rows_at_once(row_bytes, last - first))) return false;
-  return pass(forest, keys, first, last, row_bytes, block, poll,
+  return pass(forest, keys, first, last, row_bytes, block, poll, no_beginning,
               [&](int64_t, int64_t within, int64_t, uint32_t step) { of_block.add(within, step); },
               [&](int64_t start, int64_t end) { of_block.flush(end - start, sums + start * classes); });
 }
 
 inline bool put_shares(const Forest& forest, const void* keys, int64_t first, int64_t last, double* out, int64_t out_rows, Poll poll) {
   const int64_t classes = forest.n_classes;
-  const auto take = [&](int64_t row, int64_t, int64_t tree, uint32_t node) { give(forest, leaf_at(forest, node), out + (tree * out_rows + row) * classes); };
-  return pass(forest, keys, first, last, 0, forest.n_trees, poll, take, [](int64_t, int64_t) {});
+  const int64_t row_bytes = classes * static_cast<int64_t>(sizeof(double));
+  const auto at = [&](int64_t tree, int64_t row) { return out + (tree * out_rows + row) * classes; };
+  const auto begin = [&](int64_t start, int64_t end, int64_t tree) {
+    constexpr int64_t kEveryPage = 4096;  // rows so short that something is written to each page
+    if (row_bytes <= kEveryPage) bring_pages(at(tree, start), static_cast<size_t>((end - start) * row_bytes));
+  };
+  const auto take = [&](int64_t row, int64_t, int64_t tree, uint32_t node) { give(forest, leaf_at(forest, node), at(tree, row)); };
+  return pass(forest, keys, first, last, 0, forest.n_trees, poll, begin, take, [](int64_t, int64_t) {});
 }
 
 inline bool apply_rows(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t* out, Poll poll) {
@@ -249,7 +257,7 @@ inline bool apply_rows(const Forest& forest, const void* keys, int64_t first, in
     const uint32_t node = forest.coded == nullptr ? at : forest.coded_node[at];
     out[row * forest.n_trees + tree] = node - forest.root[tree];
   };
-  return pass(forest, keys, first, last, 0, forest.n_trees, poll, take, [](int64_t, int64_t) {});
+  return pass(forest, keys, first, last, 0, forest.n_trees, poll, no_beginning, take, [](int64_t, int64_t) {});
 }
 
 }  // namespace

@@ -14,24 +14,20 @@ namespace steadyset::trees {
 namespace STEADYSET_LEVEL {
 namespace {
 
-// What a caller frees.
-template <class T> inline bool handed_over(const Array<T>& from, T*& to) {
-  const size_t bytes = static_cast<size_t>(from.size) * sizeof(T);
-  to = static_cast<T*>(malloc(bytes ? bytes : 1));
-  if (to != nullptr && bytes) memcpy(static_cast<void*>(to), from.get(), bytes);
-  return to != nullptr;
-}
-
-bool hand_over(const Trees& trees, Grown* out) {
+void hand_over(Trees& trees, Grown* out) {
   out->n_trees = trees.tree_nodes.size;
   out->n_nodes = trees.feature.size;
   out->n_leaves = trees.leaf_rows.size;
   out->n_entries = trees.entry_class.size;
-  return handed_over(trees.tree_nodes, out->tree_nodes) && handed_over(trees.feature, out->feature) &&
-         handed_over(trees.key, out->key) && handed_over(trees.missing_left, out->missing_left) &&
-         handed_over(trees.leaf_rows, out->leaf_rows) && handed_over(trees.leaf_entries, out->leaf_entries) &&
-         handed_over(trees.entry_class, out->entry_class) && handed_over(trees.entry_weight, out->entry_weight) &&
-         handed_over(trees.importances, out->importances);
+  out->tree_nodes = trees.tree_nodes.release();
+  out->feature = trees.feature.release();
+  out->key = trees.key.release();
+  out->missing_left = trees.missing_left.release();
+  out->leaf_rows = trees.leaf_rows.release();
+  out->leaf_entries = trees.leaf_entries.release();
+  out->entry_class = trees.entry_class.release();
+  out->entry_weight = trees.entry_weight.release();
+  out->importances = trees.importances.release();
 }
 
 template <class Criterion>
@@ -43,7 +39,8 @@ Outcome grow_with(const Ranked& table, const uint16_t* labels, int32_t n_classes
     const Outcome outcome = grower.grow(table, labels, n_classes, bags[b], settings, trees);
     if (outcome != kDone) return outcome;
   }
-  return hand_over(trees, grown) ? kDone : kNoMemory;
+  hand_over(trees, grown);
+  return kDone;
 }
 
 Outcome grow(const Ranked& table, const uint16_t* labels, int32_t n_classes, const BagRows* bags, int64_t n_bags,

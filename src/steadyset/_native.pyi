@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -201,6 +202,8 @@ class TreesForest:
         n_classes: int,
         wide: bool,
     ) -> TreesForest: ...
+    @staticmethod
+    def joined(parts: Sequence[TreesForest]) -> TreesForest: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
     @property
     def n_trees(self) -> int: ...

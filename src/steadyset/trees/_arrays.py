@@ -46,13 +46,6 @@ def state(forest: _native.TreesForest) -> dict[str, Any]:
     return {**forest.arrays(), **_sizes(forest)}
 
 
-def joined(forests: Sequence[_native.TreesForest]) -> _native.TreesForest:
-    """Return the trees of several forests as one."""
-    if len(forests) == 1:
-        return forests[0]
-    return joined_arrays([forest.arrays() for forest in forests], forests[0])
-
-
 def joined_arrays(parts: Sequence[dict[str, Any]], like: _native.TreesForest) -> _native.TreesForest:
     """Return the trees of several forests' arrays as one, with the features and classes of another."""
     return made({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, like)

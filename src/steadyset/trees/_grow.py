@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base.rows import bag_rows
-from steadyset.trees._arrays import joined
 from steadyset.trees._settings import Settings
 
 #: Bags of one group; fewer where bags are large, but whole blocks of the mean's order of summation.
 GROUP = 64
 _LEAST = 16
 _GROUP_ROWS, _CALL_ROWS = 4_000_000, 100_000  # of a group, and of one native call
+_CALLS = 8  # of each thread at least, so that all end at about the same time
 _POLL_SECONDS = 0.1  # how long Ctrl-C may wait
 
 Progress = Callable[[tuple[int, ...], int, int], object]
@@ -50,7 +50,7 @@ def grow_groups(
 ) -> Iterator[tuple[tuple[int, ...], _native.TreesForest]]:
     """Grow a tree on each bag and yield them in order, a group at a time."""
     threads, total = effective_n_jobs(n_jobs), len(data.seeds)
-    group, call = _sizes(max(1, np.size(data.bags[0])) if total else 1)
+    group, call = _sizes(max(1, np.size(data.bags[0])) if total else 1, total, threads)
     names = getattr(data.bags, "bag_numbers", range(total))  # of some of the bags, their numbers among all
     stop = _native.TreesStop()
     waiting = iter([range(first, min(first + call, total)) for first in range(0, total, call)])
@@ -74,7 +74,7 @@ def grow_groups(
                     grown += len(finished.numbers)
                     if progress is not None:
                         progress(numbers, grown, len(numbers))
-            yield numbers, joined(done)
+            yield numbers, done[0] if len(done) == 1 else _native.TreesForest.joined(done)
     finally:
         stop.stop()
         for left in running:
@@ -83,10 +83,11 @@ def grow_groups(
             pool.shutdown(wait=True)
 
 
-def _sizes(bag_size: int) -> tuple[int, int]:
+def _sizes(bag_size: int, total: int, threads: int) -> tuple[int, int]:
     """Return how many bags a group holds, and one native call, a divisor of it."""
     group = GROUP if GROUP * bag_size <= _GROUP_ROWS else min(GROUP, _LEAST)
-    call = 1 << max(0, min(group, _CALL_ROWS // bag_size).bit_length() - 1)
+    share = total if threads == 1 else total // (_CALLS * threads)
+    call = 1 << max(0, min(group, _CALL_ROWS // bag_size, share).bit_length() - 1)
     return group, call
 
 
