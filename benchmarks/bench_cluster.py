@@ -9,12 +9,12 @@ from pathlib import Path
 from benchmarks.harness import Line, report
 
 WORK = 40  # CPU seconds of a fit: at least 20 s by two workers
-HELPERS = Path(__file__).parents[1] / "tests" / "lib"
+ROOT = Path(__file__).parents[1]
 
 
 def main() -> bool:
     """Measure in a process of its own: workers are spawned, and import the program that starts them."""
-    paths = os.pathsep.join([str(HELPERS), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "lib"), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run([sys.executable, __file__], env={**os.environ, "PYTHONPATH": paths}, check=False)
     return done.returncode == 0
 
