@@ -101,8 +101,13 @@ def test_two_versions_side_by_side(run, tmp_path):
     assert found["n_stayed"] + found["n_changed"] + found["n_disjoint"] == 40
     assert found["promise"]["n_dropped"] == 1
     assert picture.read_bytes().startswith(b"\x89PNG")
-    words = run("compare", old, new, tmp_path / "points.csv", "--n-jobs", 1, "-q").stdout
+    page = tmp_path / "compared.html"
+    words = run("compare", old, new, tmp_path / "points.csv", "--n-jobs", 1, "--page", page, "-q").stdout
     assert words.startswith("Of 40 points, ")
+    shown = page.read_text(encoding="utf-8")
+    assert f"<strong>{found['n_disjoint']}</strong> of 40 points" in shown
+    assert "0 training rows came and 1 went" in shown
+    assert "http" not in shown.replace("http-equiv", "")  # it needs no network
 
 
 def test_what_is_refused_leaves_the_file_alone(run, tmp_path):

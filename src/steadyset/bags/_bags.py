@@ -158,6 +158,13 @@ class Bags:
             ranks = self._stored.ranks(number)
         return ranks if self._order is None else self._order[ranks]
 
+    def words_in_bags(self, words: NDArray[Any], first: int, last: int) -> NDArray[Any]:
+        """Return a word per row as bags first to last - 1 of one size hold the rows, (bags, bag_size)."""
+        if self.resampling == "bootstrap" and isinstance(self._stored, Bits):
+            return np.array([words[self[bag]] for bag in range(first, last)])
+        ordered = words if self._order is None else words[self._order]
+        return np.asarray(ordered[self._stored.ranks_of(first, last)])
+
     def holds(self, row: int) -> NDArray[np.bool_]:
         """Return, for each bag, whether it holds the row at this position."""
         position = validation.row_position(row, self.n_samples)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.intp]
+_BYTES_AT_A_TIME = 1 << 22
 
 
 def index_type(n: int) -> type:
@@ -25,6 +26,11 @@ class Bits:
 
     def ranks(self, bag: int) -> Rows:
         return np.flatnonzero(np.unpackbits(self.packed[bag], bitorder="little", count=self.n_samples))
+
+    def ranks_of(self, first: int, last: int) -> NDArray[Any]:
+        """Return the ranks of several bags of one size, a row per bag."""
+        held = np.unpackbits(self.packed[first:last], axis=1, bitorder="little", count=self.n_samples)
+        return (np.flatnonzero(held) % self.n_samples).reshape(last - first, -1)
 
     def holds(self, rank: int) -> NDArray[np.bool_]:
         return (self.packed[:, rank >> 3] >> np.uint8(rank & 7) & 1).astype(bool)
@@ -56,6 +62,10 @@ class Indices:
     def ranks(self, bag: int) -> Rows:
         return self.flat[self.offsets[bag] : self.offsets[bag + 1]].astype(np.intp)
 
+    def ranks_of(self, first: int, last: int) -> NDArray[Any]:
+        """Return the ranks of several bags of one size, a row per bag."""
+        return self.flat[self.offsets[first] : self.offsets[last]].reshape(last - first, -1)
+
     def holds(self, rank: int) -> NDArray[np.bool_]:
         held = np.zeros(len(self.offsets) - 1, bool)
         held[np.searchsorted(self.offsets, np.flatnonzero(self.flat == rank), side="right") - 1] = True
@@ -80,10 +90,13 @@ class Indices:
 def indices_of(packed: NDArray[np.uint8], n: int, size: int) -> NDArray[Any]:
     """Return the row ranks of bags of one size that are given as bits."""
     ranks: NDArray[Any] = np.empty((len(packed), size), index_type(n))
-    for bag, row in enumerate(packed):
-        held = np.flatnonzero(row)  # few bytes are not zero where bags are small
-        bits = np.unpackbits(row[held][:, None], axis=1, bitorder="little").astype(bool)
-        ranks[bag] = (held[:, None] * 8 + np.arange(8))[bits]
+    width = packed.shape[1]
+    step = max(1, _BYTES_AT_A_TIME // width)
+    for start in range(0, len(packed), step):
+        block = packed[start : start + step]
+        held = np.flatnonzero(block)  # few bytes are not zero where bags are small
+        bits = np.flatnonzero(np.unpackbits(block.reshape(-1)[held], bitorder="little"))
+        ranks[start : start + step] = (held[bits >> 3] % width * 8 + (bits & 7)).reshape(-1, size)
     return ranks
 
 

@@ -15,6 +15,9 @@ Examples:
   steadyset compare old.skops new.skops points.csv
       how many sets stayed, changed or turned disjoint, and what was promised
 
+  steadyset compare old.skops new.skops points.csv --page compared.html
+      with a page that lists the points whose sets changed, and opens without a network
+
   steadyset compare old.skops new.skops points.csv --figure compared.png --json
       with a picture; for machines
 """
@@ -30,6 +33,10 @@ def compare(
     figure: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw it there: .png, .svg or .pdf (extra plot).")
     ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write an HTML page there, with every set that changed (extra report)."),
+    ] = None,
     *,
     options: _options.ModelOptions,
 ) -> None:
@@ -42,8 +49,9 @@ def compare(
         from steadyset._base import whole_files
         from steadyset.cli import _session
 
-        if figure is not None:
-            whole_files.check_output(figure, data, old, new, name="figure")
+        for name, path in {"figure": figure, "page": page}.items():
+            if path is not None:
+                whole_files.check_output(path, data, old, new, name=name)
         before = _session.open_both(old, data, options)
         later = _session.open_both(new, data, options)
         for path, read in {old: before, new: later}.items():
@@ -55,6 +63,12 @@ def compare(
             found = ss.compare(before.model.classifier, later.model.classifier, before.X)
         if figure is not None:
             _draw(found, figure)
+        if page is not None:
+            from steadyset.reporting import comparison_page
+
+            html = comparison_page(found)
+            with whole_files.replacing(page) as temporary:
+                temporary.write_text(html, encoding="utf-8", newline="\n")
         if options.as_json:
             echo_json(_as_json(found))
             return

@@ -1,7 +1,9 @@
 """Tasks on a cluster: what is large is placed once, a task that is lost with its worker runs again."""
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 import joblib
@@ -9,6 +11,8 @@ from joblib._parallel_backends import LokyBackend, MultiprocessingBackend, Seque
 
 #: Backends whose workers are threads or processes of this machine; Ray's is a subclass of one, so that types count.
 LOCAL = (SequentialBackend, ThreadingBackend, LokyBackend, MultiprocessingBackend)
+
+_ATTEMPTS = 4  # as Ray: three more where a worker is lost
 
 
 def is_elsewhere() -> bool:
@@ -30,14 +34,39 @@ def in_parallel(
 ) -> Iterator[Any]:
     """Yield what the work gives for each tuple of arguments and the shared ones behind it, in order."""
     backend, _ = joblib.parallel.get_active_backend()
+    arguments = iter(arguments)
     if _is_of_ray(backend):
         yield from _by_ray(backend, work, arguments, n_jobs, shared)
         return
     how = "generator" if backend.supports_return_generator else "list"
-    placed = _scattered(backend, shared)
-    # Dask keeps all copies of data that 20 tasks wait for; with fewer, those on workers of such tasks.
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as=how, pre_dispatch="20 + 2 * n_jobs")
-    yield from parallel(joblib.delayed(work)(*each, *placed) for each in arguments)
+    unanswered: deque[tuple[Any, ...]] = deque()
+    left: Iterable[tuple[Any, ...]] = arguments
+    for attempt in range(_ATTEMPTS):
+        calls = _calls(work, left, _scattered(backend, shared), unanswered)
+        # Dask keeps all copies of data that 20 tasks wait for; with fewer, those on workers of such tasks.
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as=how, pre_dispatch="20 + 2 * n_jobs")
+        try:
+            for result in parallel(calls):
+                unanswered.popleft()
+                yield result
+            return
+        except CancelledError:  # a worker was lost with the only copy of the data
+            if attempt == _ATTEMPTS - 1:
+                raise
+        left = itertools.chain(list(unanswered), arguments)
+        unanswered.clear()
+
+
+def _calls(
+    work: Callable[..., Any],
+    arguments: Iterable[tuple[Any, ...]],
+    placed: Sequence[Any],
+    begun: deque[tuple[Any, ...]],
+) -> Iterator[Any]:
+    """Yield the calls, and write down the arguments of those that were begun."""
+    for each in arguments:
+        begun.append(each)
+        yield joblib.delayed(work)(*each, *placed)
 
 
 def _scattered(backend: Any, shared: Sequence[Any]) -> Sequence[Any]:

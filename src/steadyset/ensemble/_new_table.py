@@ -19,6 +19,7 @@ from steadyset.ensemble import _fit_record
 from steadyset.ensemble._fit_inputs import FitInputs
 from steadyset.ensemble._fit_record import FitRecord
 
+_ROWS_AT_A_TIME = 1 << 21
 _HARDLY_ANY = 0.1  # of the smaller table, the share of rows below which a mistake is likely
 
 
@@ -146,7 +147,12 @@ def _same_bags(model: Any, now: FitRecord, data: FitInputs, bags: Bags) -> NDArr
     same_draw = (old.bag_size, old.resampling) == (bags.bag_size, bags.resampling) and old.ids == bags.ids
     if same_draw and np.array_equal(before.units, now.units):
         return ~nothing
-    return np.array([np.array_equal(before.units[old[b]], now.units[bags[b]]) for b in range(n_bags)])
+    if old.bag_size is None or old.bag_size != bags.bag_size:
+        return nothing
+    step = max(1, _ROWS_AT_A_TIME // max(old.n_samples, bags.n_samples))
+    ranges = [(first, min(first + step, n_bags)) for first in range(0, n_bags, step)]
+    held = ((old.words_in_bags(before.units, *some), bags.words_in_bags(now.units, *some)) for some in ranges)
+    return np.concatenate([(had == has).all(axis=1) for had, has in held])
 
 
 def require_own_bags(model: Any) -> None:
@@ -189,7 +195,8 @@ def changes(model: Any, found: FitRecord, data: FitInputs, work: Work) -> TableC
         n_kept = int(np.count_nonzero(before[old] == now[new]))
         n_changed = len(old) - n_kept
     else:
-        n_kept = min(int(np.isin(now, before).sum()), int(np.isin(before, now).sum()))
+        no_twins = data.ids.kind == "content"
+        n_kept = min(int(np.isin(*some, assume_unique=no_twins).sum()) for some in ((now, before), (before, now)))
     unit = data.ids.unit
     if n_kept + n_changed < _HARDLY_ANY * min(n_before, n_now):
         warnings.warn(

@@ -23,7 +23,7 @@ def page(found: Evidence, numbers: dict[str, Any], examples: list[dict[str, Any]
     jinja2, plotly = libraries()
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.globals.update(f=_formats, words=_numbers, training_rows_in_words=training_rows_in_words)
-    template = environment.from_string(_own("page.html"))
+    template = environment.from_string(own_file("page.html"))
     html: str = template.render(
         title=title,
         numbers=numbers,
@@ -33,15 +33,16 @@ def page(found: Evidence, numbers: dict[str, Any], examples: list[dict[str, Any]
         has_labels=found.inputs.columns is not None,
         shows_images=found.inputs.shape is not None,
         data=_script_json(_data(found, numbers)),
-        style=_own("page.css"),
+        style=own_file("page.css"),
         guarantees=javascript(),
-        script=_own("page.js"),
+        script=own_file("page.js"),
         plotly=plotly.get_plotlyjs(),
     )
     return html.strip() + "\n"
 
 
-def _own(name: str) -> str:
+def own_file(name: str) -> str:
+    """Return a file of this room as text."""
     return (files("steadyset.reporting") / name).read_text(encoding="utf-8")
 
 

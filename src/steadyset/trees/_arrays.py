@@ -13,26 +13,30 @@ def split_trees(forest: _native.TreesForest) -> list[_native.TreesForest]:
     """Return each tree as a forest of its own."""
     if forest.n_trees == 1:
         return [forest]
-    return [made(part, forest) for part in tree_arrays(forest)]
+    arrays = TreeArrays(forest)
+    return [made(arrays.trees(tree, tree + 1), forest) for tree in range(forest.n_trees)]
 
 
-def tree_arrays(forest: _native.TreesForest) -> list[dict[str, Any]]:
-    """Return the arrays of each tree."""
-    arrays = forest.arrays()
-    is_leaf = arrays["feature"] < 0
-    nodes = np.concatenate([[0], np.cumsum(arrays["tree_nodes"])])
-    leaves = np.concatenate([[0], np.cumsum(is_leaf)])[nodes]
-    entries = np.concatenate([[0], np.cumsum(arrays["leaf_entries"])])[leaves]
-    found = []
-    for tree in range(forest.n_trees):
-        of_nodes, of_leaves, of_entries = (slice(at[tree], at[tree + 1]) for at in (nodes, leaves, entries))
-        part = {"tree_nodes": arrays["tree_nodes"][tree : tree + 1]}
-        part |= {name: arrays[name][of_nodes] for name in ("feature", "key", "missing_left")}
-        part |= {name: arrays[name][of_leaves] for name in ("leaf_rows", "leaf_entries")}
-        part |= {name: arrays[name][of_entries] for name in ("entry_class", "entry_weight")}
-        part["importances"] = arrays["importances"].reshape(forest.n_trees, -1)[tree]
-        found.append(part)
-    return found
+class TreeArrays:
+    """The arrays of a forest, to be cut between trees."""
+
+    def __init__(self, forest: _native.TreesForest) -> None:
+        self._arrays = arrays = forest.arrays()
+        self._nodes = np.concatenate([[0], np.cumsum(arrays["tree_nodes"])])
+        self._leaves = np.concatenate([[0], np.cumsum(arrays["feature"] < 0)])[self._nodes]
+        self._entries = np.concatenate([[0], np.cumsum(arrays["leaf_entries"])])[self._leaves]
+        self._importances = arrays["importances"].reshape(forest.n_trees, -1)
+
+    def trees(self, first: int, last: int) -> dict[str, Any]:
+        """Return the arrays of trees first to last - 1."""
+        ends = (self._nodes, self._leaves, self._entries)
+        of_nodes, of_leaves, of_entries = (slice(at[first], at[last]) for at in ends)
+        part = {"tree_nodes": self._arrays["tree_nodes"][first:last]}
+        part |= {name: self._arrays[name][of_nodes] for name in ("feature", "key", "missing_left")}
+        part |= {name: self._arrays[name][of_leaves] for name in ("leaf_rows", "leaf_entries")}
+        part |= {name: self._arrays[name][of_entries] for name in ("entry_class", "entry_weight")}
+        part["importances"] = self._importances[first:last].reshape(-1)
+        return part
 
 
 def made(arrays: dict[str, Any], like: _native.TreesForest) -> _native.TreesForest:

@@ -1,5 +1,6 @@
 """A group of trees in flat arrays: they predict together, and are saved together."""
 
+import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -173,9 +174,14 @@ class TreeGroup:
         -------
         group : TreeGroup
         """
-        groups = {id(group): group for group, _ in members}
-        parts = {key: _arrays.tree_arrays(group._forest) for key, group in groups.items()}
-        forest = _arrays.joined_arrays([parts[id(group)][place] for group, place in members], self._forest)
+        cuts = [0]  # where a run of neighbours in one group ends
+        for at in range(1, len(members) + 1):
+            if at == len(members) or members[at] != (members[at - 1][0], members[at - 1][1] + 1):
+                cuts.append(at)
+        runs = [(*members[first], last - first) for first, last in itertools.pairwise(cuts)]
+        forests = {id(group): _arrays.TreeArrays(group._forest) for group, _, _ in runs}
+        parts = [forests[id(group)].trees(place, place + length) for group, place, length in runs]
+        forest = _arrays.joined_arrays(parts, self._forest)
         numbers, seeds = zip(*((group.numbers[place], group.seeds[place]) for group, place in members), strict=True)
         return TreeGroup(self._prototype, numbers, seeds, forest)
 
