@@ -1,5 +1,6 @@
 import os
 import shutil
+import signal
 
 import hypothesis
 import pytest
@@ -12,6 +13,9 @@ hypothesis.settings.register_profile(
 # Old dependencies break calls, not mathematics: a few examples show it.
 hypothesis.settings.register_profile("oldest", hypothesis.settings.get_profile("steadyset"), max_examples=20)
 hypothesis.settings.load_profile("steadyset")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a plain shell, and in all it starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
