@@ -267,6 +267,17 @@ def test_numbers_are_ids_of_one_kind(ids):
     assert found == ss.draw_bags(40, 2, 9, sample_ids=[int(i) for i in ids])
 
 
+@pytest.mark.parametrize(("ids", "count"), [(range(2**70), 2**70), (range(5, 5), 0), (range(39, -1, -2), 20)])
+def test_a_range_of_another_length_is_refused_without_being_counted_out(ids, count):
+    with pytest.raises(ValueError, match=rf"^sample_ids must be 40 distinct ids, .*; got {count} of them\.$"):
+        ss.draw_bags(40, 2, 9, sample_ids=ids)
+
+
+def test_a_range_may_be_anywhere_within_64_bits():
+    for ids in (range(2**64 - 40, 2**64), range(39, -1, -1), range(-(2**63), -(2**63) + 80, 2)):
+        assert ss.draw_bags(40, 2, 9, sample_ids=ids) == ss.draw_bags(40, 2, 9, sample_ids=list(ids))
+
+
 def test_the_seed_of_a_bag_is_pinned():
     assert [ss.bag_seed(0, 0), ss.bag_seed(2**70, 12)] == [3757552657, 186595695]
     model = ss.StableClassifier(n_estimators=3, random_state=5).fit(np.arange(40.0)[:, None], np.arange(40) % 2)

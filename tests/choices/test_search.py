@@ -1,6 +1,7 @@
 """StableSearch: settings that hold steady, for grids, random and halving searches, and anything that chooses."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -222,6 +223,10 @@ def test_failures_name_their_bag():
         ss.StableSearch(fails, 20, random_state=0).fit(numbers, numbers[:, 0])
     with pytest.raises(TypeError, match=r"^bag 0 \(learner seed \d+\) failed: the choice must be hashable; got \[1\]"):
         ss.StableSearch(lambda rows, labels: [1], 5, random_state=0).fit(X, Y)
+    endless = SimpleNamespace(get_params=lambda deep: {"own": endless})
+    grid = SimpleNamespace(best_params_={"estimator": endless}, fit=lambda rows, labels: None)
+    with pytest.raises(TypeError, match=r"^bag 0 \(learner seed \d+\) failed: the choice must be hashable; got"):
+        ss.StableSearch(grid, 5, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match=r"^bag 0 .* failed: the choice must equal itself, .*; got \(1, nan\)"):
         ss.StableSearch(lambda rows, labels: (1, np.nan), 5, random_state=0).fit(X, Y)
 

@@ -346,7 +346,11 @@ def sample_ids(value: Any, n_samples: int) -> NDArray[Any]:
     """Return the ids of the rows, all integers or all strings, distinct, as an array."""
     allowed = f"{n_samples} distinct ids, all integers or all strings"
     if isinstance(value, range):
-        value = np.arange(value.start, value.stop, value.step)
+        count = (value[-1] - value[0]) // value.step + 1 if value else 0  # len() has a limit
+        if count != n_samples:
+            raise ValueError(f"sample_ids must be {allowed}; got {count} of them.")
+        if min(value[0], value[-1]) >= -(2**63) and max(value[0], value[-1]) < 2**63:
+            value = np.fromiter(value, np.int64, n_samples)
     if isinstance(value, np.ndarray) and value.shape == (n_samples,) and value.dtype.kind in "iu":
         ordered = np.sort(value)  # as numbers: lists of millions of them take gigabytes
         if np.all(ordered[1:] != ordered[:-1]):

@@ -237,7 +237,7 @@ class _BagSearch:
             value = _settings.best(search, self.decide)
         try:
             return (_hashed if _is_function(self.search) else _settings.canonical)(value), value
-        except TypeError:
+        except (TypeError, RecursionError):  # what holds itself has no end
             raise TypeError(f"the choice must be hashable; got {validation.shown(value)}.") from None
 
 

@@ -439,5 +439,5 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
 
 def _numbers_at_once(rule: Any, threads: int) -> int:
     """Return how many numbers of models an audit takes at a time: many for a callable, which is slow to call."""
-    native = isinstance(rule, Rule) and rule.kernel is not None
+    native = isinstance(rule, Rule) and rule.kernels
     return _CACHED_NUMBERS * threads if native else _MODEL_NUMBERS
