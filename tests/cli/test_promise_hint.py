@@ -15,7 +15,7 @@ SETTINGS = itertools.product((25, 90, 400, 2_000, 60_000), (2, 7), (5, 300, 1_70
 
 
 def options_of(words):
-    return shlex.split(re.search(r"added to this command, (--delta .*?) promises", words).group(1))
+    return shlex.split(re.search(r"(?:added to this command|of this table), (--delta .*?) promises", words).group(1))
 
 
 def bags_of(words):
@@ -94,6 +94,20 @@ def test_added_to_the_command_they_keep_the_promise(rows, options, run, tmp_path
     assert found["guarantee"]["delta"] <= 0.05
     assert f"{found['n_bags']:,} bags of {found['bag_size']:,} rows" in words
     assert found["delta"] == 0.05
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_refit_names_the_fit_that_would_promise_more(form, run, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y, table, model = rng.normal(size=(300, 2)), rng.integers(0, 2, 300), tmp_path / "d.npz", tmp_path / "m.skops"
+    np.savez(table, X=X, y=y)
+    fit = ["fit", table, "--estimator", "naive-bayes", "--n-bags", 30, "--n-jobs", 1, "--no-score", "-o", model]
+    run(*fit, "-q")
+    np.savez(table, X=X[1:], y=y[1:])
+    told = run("refit", model, table, "--n-jobs", 1, "--no-score", *form).stderr
+    words = re.search(r"note: (this promises little; in a new `steadyset fit` of this table.*)\n", told).group(1)
+    assert json.loads(run(*fit, *options_of(words), "--json").stdout)["guarantee"]["delta"] <= 0.05
+    assert "promises little" not in run("refit", model, table, "--n-jobs", 1, "--no-score", *form).stderr
 
 
 def test_delta_and_auto_on_the_command_line(run, tmp_path):

@@ -82,8 +82,10 @@ def test_a_callable_sees_all_points_of_a_model(model, in_blocks):
 
 @pytest.mark.parametrize("rule", [ss.InflatedArgmax(0.05), ss.FixedMargin(0.1), ss.MassThreshold(0.6)], ids=repr)
 def test_certificates_are_those_of_the_whole_array(model, rule, in_blocks):
+    expected = ss.certify(model.bag_predictions(POINTS), rule)
+    same(model.certify(POINTS, rule=rule), expected)
     model.set_params(rule=rule)
-    same(model.certify(POINTS), ss.certify(model.bag_predictions(POINTS), rule))
+    same(model.certify(POINTS), expected)
 
 
 def test_predictions_and_sets_too(model, in_blocks):

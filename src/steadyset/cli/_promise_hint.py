@@ -1,14 +1,38 @@
-"""Which options make a fit promise something, where what was fitted promises little."""
+"""What a fitted model promises, and which options of `fit` make it promise something where that is little."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from steadyset._base.words import out_of_a_hundred
-from steadyset.bags import GOAL, mend
+from steadyset.bags import GOAL, WEAK, mend
+from steadyset.cli._errors import note
 from steadyset.guarantees import Guarantee
 
 
-def hint(guarantee: Guarantee, rule: Any) -> str:
-    """Return a sentence with options to add to the command, or one that says that none would do."""
+@dataclass(frozen=True)
+class Promised:
+    """What a model guarantees, None where nothing is guaranteed, and the line that says so."""
+
+    guarantee: Guarantee | None
+    words: str
+
+    @classmethod
+    def by(cls, clf: Any) -> "Promised":
+        """Return what a fitted classifier guarantees."""
+        try:
+            found = clf.guarantee()
+        except ValueError as error:
+            return cls(None, f"No guarantee: {error}")
+        return cls(found, f"Guarantee: {found}")
+
+    def note_mend(self, rule: Any, quiet: bool, how: str = "added to this command") -> None:
+        """Name what mends a promise that says little."""
+        if self.guarantee is not None and self.guarantee.delta > WEAK and not quiet:
+            note(hint(self.guarantee, rule, how))
+
+
+def hint(guarantee: Guarantee, rule: Any, how: str = "added to this command") -> str:
+    """Return a sentence with options to add to a fit, or one that says that none would do."""
     found, goal, units = mend(guarantee, rule), out_of_a_hundred(GOAL), f"{guarantee.unit}s"
     if found is None:
         return (
@@ -21,6 +45,6 @@ def hint(guarantee: Guarantee, rule: Any) -> str:
     bags = "infinitely many" if n_bags is None else f"{n_bags:,}"
     few = f"; larger bags would take more {units} or a still larger epsilon" if found.small else ""
     return (
-        f"this promises little; added to this command, {options} promises at most {goal}, with {bags} bags of "
+        f"this promises little; {how}, {options} promises at most {goal}, with {bags} bags of "
         f"{size:,} {units if size != 1 else guarantee.unit}{few}"
     )

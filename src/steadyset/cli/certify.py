@@ -48,17 +48,14 @@ def certify(
 def _of_model(
     model: str, data: str | None, alpha: float, epsilon: float | None, options: _options.ModelOptions
 ) -> "Certificates":
-    from steadyset.audit import CertifyRun
     from steadyset.cli import _session
+    from steadyset.ensemble import StableClassifier
 
     read = _session.open_both(model, _session.needed(data), options)
     clf = read.model.classifier
-    if not hasattr(clf, "bags_"):
+    if not isinstance(clf, StableClassifier):
         raise ValueError(f"{model!r} must hold bags that were drawn; got nearest neighbours, whose audit is certain.")
-    run = CertifyRun(clf.bags_, read.rule(epsilon), alpha, len(read.X))
-    for block in clf.prediction_blocks(read.X):
-        run.add(block)
-    return run.result()
+    return clf.certify(read.X, alpha, read.rule(epsilon))
 
 
 def _of_folder(

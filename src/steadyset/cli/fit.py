@@ -339,14 +339,13 @@ def _trains_together(learner: Any, X: Any) -> bool:
 
 
 def _tell(found: _Fitted, options: _options.TableOptions) -> None:
-    try:
-        guarantee, words = found.model.classifier.guarantee(), None
-    except ValueError as error:
-        guarantee, words = None, f"No guarantee: {error}"
+    from steadyset.cli._promise_hint import Promised
+
     clf, columns = found.model.classifier, found.model.columns
+    promised = Promised.by(clf)
     if options.as_json:
-        echo_json(_as_json(found, guarantee))
-        _tell_hint(guarantee, clf.rule_, options.quiet)
+        echo_json(_as_json(found, promised.guarantee))
+        promised.note_mend(clf.rule_, options.quiet)
         return
     kinds = [column.kind for column in columns]
     counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("number", "category", "date") if kind in kinds)
@@ -354,23 +353,14 @@ def _tell(found: _Fitted, options: _options.TableOptions) -> None:
         f"{found.output}: {_bags_in_words(clf)}, "
         f"{len(clf.classes_)} labels, {len(kinds)} features ({counted}), {found.seconds:.1f} s."
     )
-    typer.echo(f"Guarantee: {guarantee}" if guarantee is not None else words)
-    _tell_hint(guarantee, clf.rule_, options.quiet)
+    typer.echo(promised.words)
+    promised.note_mend(clf.rule_, options.quiet)
     scores = found.out_of_bag
     if scores is not None and scores.n_rows:
         typer.echo(scores.in_words())
     if found.untrusted and not options.quiet:
         trusted = " ".join(f"--trust {name}" for name in found.untrusted)
         note(f"other libraries' types are in the model: to read it, predict, audit and report need {trusted}")
-
-
-def _tell_hint(guarantee: "Guarantee | None", rule: Any, quiet: bool) -> None:
-    """Name what mends a promise that says little."""
-    from steadyset.bags import WEAK
-    from steadyset.cli import _promise_hint
-
-    if guarantee is not None and guarantee.delta > WEAK and not quiet:
-        note(_promise_hint.hint(guarantee, rule))
 
 
 def _bags_in_words(clf: Any) -> str:

@@ -30,6 +30,8 @@ Examples:
       after an interruption, the same command goes on where it stopped
 """
 
+_IN_A_FIT = "in a new `steadyset fit` of this table"
+
 
 @_options.grouped
 def refit(
@@ -162,11 +164,10 @@ def _refit(clf: Any, rows: _TrainingRows, checkpoint: str | None, options: _opti
 
 
 def _tell(found: _Refitted, options: _options.ModelOptions) -> None:
+    from steadyset.cli._promise_hint import Promised
+
     clf, scores = found.model.classifier, found.out_of_bag
-    try:
-        guarantee, words = clf.guarantee(), None
-    except ValueError as error:
-        guarantee, words = None, f"No guarantee: {error}"
+    promised = Promised.by(clf)
     if options.as_json:
         answer = {
             "output": found.output,
@@ -174,14 +175,16 @@ def _tell(found: _Refitted, options: _options.ModelOptions) -> None:
             "bag_size": clf.bag_size_,
             "changes": None if found.changes is None else asdict(found.changes),
             "seconds": found.seconds,
-            "guarantee": None if guarantee is None else guarantee_json(guarantee),
+            "guarantee": None if promised.guarantee is None else guarantee_json(promised.guarantee),
             "out_of_bag": found.model.facts["out_of_bag"],
         }
         echo_json(answer)
+        promised.note_mend(clf.rule_, options.quiet, _IN_A_FIT)
         return
     rows = f"{found.model.facts['n_rows']:,} rows."
     typer.echo(f"{found.output}: {rows if found.changes is None else found.changes}")
-    typer.echo(f"Guarantee: {guarantee}" if guarantee is not None else words)
+    typer.echo(promised.words)
+    promised.note_mend(clf.rule_, options.quiet, _IN_A_FIT)
     if scores is not None and scores.n_rows:
         typer.echo(scores.in_words())
     if not options.quiet:

@@ -214,7 +214,7 @@ class FittedBags(SetPredictor):
         groups = self._row_groups
         return run.result() if groups is None else run.result().with_labels(groups.labels)
 
-    def certify(self, X: Any, alpha: float = 0.05) -> Certificates:
+    def certify(self, X: Any, alpha: float = 0.05, rule: Any = None) -> Certificates:
         """Prove what can be proved of the set of each point.
 
         Parameters
@@ -223,6 +223,8 @@ class FittedBags(SetPredictor):
             The points.
         alpha : float, default=0.05
             The level of the probabilistic statements.
+        rule : rule object, optional
+            Default: the model's own.
 
         Returns
         -------
@@ -230,7 +232,7 @@ class FittedBags(SetPredictor):
         """
         check_is_fitted(self)
         points = self._points(X)
-        run = CertifyRun(self.bags_, self.rule_, alpha, num_samples(points))
+        run = CertifyRun(self.bags_, self.rule_ if rule is None else rule, alpha, num_samples(points))
         for block in self.prediction_blocks(points):
             run.add(block)
         return run.result()
