@@ -98,10 +98,10 @@ def near_shifts(
     first: int,
     score: NDArray[Any],
     leader: NDArray[Any],
-    ranked: NDArray[Any],
-    far: NDArray[Any],
+    levels: NDArray[Any],
+    quantiles: NDArray[Any],
     known: NDArray[Any],
-    below: NDArray[Any],
+    threads: int,
 ) -> None: ...
 def survey_points(
     values: NDArray[Any],

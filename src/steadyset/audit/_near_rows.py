@@ -74,7 +74,7 @@ class NearAuditRun:
         self._spread[self.done : self.done + part.n_points] = part.spread
         compare = _at_once if self._how.kernels else _one_by_one
         found = compare(part, self._how, self._asked.threads)
-        self._tally.add_near(self.done, NearRows(part.rows, self._unit_of), found, _SHIFT_ERROR)
+        self._tally.add_near(self.done, NearRows(part.rows, self._unit_of), found, _SHIFT_ERROR, self._asked.threads)
         self.done += part.n_points
 
     def result(self) -> StabilityAudit:

@@ -88,30 +88,6 @@ class NearRows:
         return self.unit_of[self.rows[points]]
 
 
-@dataclass(frozen=True, eq=False)
-class NearShifts:
-    """How far each of its rows moves a point, `ranked` (points, near), infinite where a row is not left out.
-
-    `far` is what all other rows do, `known` how many rows are left out, `below` how many of these do less than `far`.
-    """
-
-    ranked: NDArray[np.float32]
-    far: NDArray[np.float32]
-    known: NDArray[np.int64]
-    below: NDArray[np.int64]
-
-    def quantiles(self, others: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return each point's quantiles of all shifts, that of the `others` counted as often as they are."""
-        n_near, n_far, far, below = (of[:, None] for of in (self.known, others, self.far, self.below))
-        ordered = np.sort(self.ranked, axis=1)
-        n_units = int(self.known[0] + others[0])
-        ranks = np.array([[max(int(np.ceil(level * n_units)) - 1, 0) for level in SHIFT_LEVELS]])
-        last = np.maximum(n_near - 1, 0)
-        before = np.take_along_axis(ordered, np.clip(ranks, 0, last), axis=1)
-        behind = np.take_along_axis(ordered, np.clip(ranks - n_far, 0, last), axis=1)
-        return np.asarray(np.where(ranks < below, before, np.where(ranks < below + n_far, far, behind)))
-
-
 class Tally:
     """The running totals of an audit."""
 
@@ -167,34 +143,31 @@ class Tally:
 
     def add_shifts(self, points: NDArray[np.intp], shifts: NDArray[np.float32], error: float) -> None:
         """Add how far every unit moves these points, (points, units), and by how much these distances may be off."""
-        ranks = [max(int(np.ceil(level * self._n_units)) - 1, 0) for level in SHIFT_LEVELS]
+        ranks = self._shift_ranks()
         for point, shift in zip(points, shifts, strict=True):
             self._score_shifts(int(point), shift)
             self._quantiles[point] = np.sort(shift)[ranks]
         self._error = max(self._error, error)
 
-    def add_near(self, first: int, rows: NearRows, found: NearUnits, error: float) -> None:
+    def add_near(self, first: int, rows: NearRows, found: NearUnits, error: float, threads: int = 1) -> None:
         """Add points first, first + 1, ..., compared with every unit; only points that see a unit give it a score."""
         self._by_model = True
         self._error = max(self._error, error)
-        shifts = self._rank_shifts(first, rows, found)
-        others = self._n_units - shifts.known  # units that share the last model
-        points = slice(first, first + len(others))
-        self._quantiles[points] = shifts.quantiles(others)
+        points = slice(first, first + len(rows.rows))
+        self._quantiles[points], known = self._rank_shifts(first, rows, found, threads)
         self._jaccard[points] = self._n_units
         moved = found.moved(self._floor)
         if len(moved):
-            self._add_moved(first + moved, rows.units(moved), others[moved], found, moved)
+            others = self._n_units - known[moved]  # units that share the last model
+            self._add_moved(first + moved, rows.units(moved), others, found, moved)
 
-    def _rank_shifts(self, first: int, rows: NearRows, found: NearUnits) -> NearShifts:
-        """Return how far each of the rows moves its point, and keep each unit's largest shift with its first point."""
-        n_points, near = rows.rows.shape
-        shifts = NearShifts(
-            np.empty((n_points, near), np.float32),
-            np.empty(n_points, np.float32),
-            np.empty(n_points, np.int64),
-            np.empty(n_points, np.int64),
-        )
+    def _rank_shifts(
+        self, first: int, rows: NearRows, found: NearUnits, threads: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return each point's quantiles of all shifts and how many units it sees; keep each unit's largest shift."""
+        levels = np.array(self._shift_ranks(), np.int64)
+        quantiles = np.empty((len(rows.rows), len(levels)), np.float32)
+        known = np.empty(len(rows.rows), np.int64)
         _native.near_shifts(
             rows.rows,
             rows.unit_of,
@@ -203,12 +176,16 @@ class Tally:
             first,
             self._score,
             self._point,
-            shifts.ranked,
-            shifts.far,
-            shifts.known,
-            shifts.below,
+            levels,
+            quantiles,
+            known,
+            threads,
         )
-        return shifts
+        return quantiles, known
+
+    def _shift_ranks(self) -> list[int]:
+        """Return the places of the quantiles among the shifts of all units."""
+        return [max(int(np.ceil(level * self._n_units)) - 1, 0) for level in SHIFT_LEVELS]
 
     def _add_moved(
         self,
