@@ -156,11 +156,15 @@ inline double guessed_root(const double* u, int64_t n, double c) {
 
 // The bound t_u from candidates that hold every entry above c; u is overwritten.
 inline double inflated_bound(double* u, int64_t n, double c) {
+  bool few = true;
   if (n > 2 * kSample) {  // one pass from near the root saves several from the left
-    double guess = guessed_root(u, n, c), bound = below_root(sums_above(u, n, guess), guess);
+    double guess = guessed_root(u, n, c);
+    Sums s = sums_above(u, n, guess);
+    double bound = below_root(s, guess);
     c = bound > c ? bound : c;
+    few = s.count < 0.5 * static_cast<double>(n);  // else moving them costs more than passing them by
   }
-  n = keep_above(u, n, c);
+  if (few) n = keep_above(u, n, c);
   for (int i = 0; n > kSortable; ++i) {
     Sums s = sums_above(u, n, c);
     double next = raised(s, c);
