@@ -44,7 +44,7 @@ def test_damaged_files(tmp_path, mutate, form, full_trials):
 
 
 @pytest.mark.trial
-@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("models", "checkpoints")])
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("models", "checkpoints", "choices")])
 def test_crafted_files(tmp_path, mutate, form, full_trials):
     """Odd values under right digests: refused, or an object that works or says why not; models have their own test."""
     batches, size = (10, 300) if full_trials else (1, 60)

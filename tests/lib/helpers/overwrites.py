@@ -258,6 +258,31 @@ class Checkpoints(Form):
         return [name for name in os.listdir(self.target / "fit") if name not in names] + others(self.target)
 
 
+class Choices(Checkpoints):
+    """What the bags of a search chose."""
+
+    def save(self, version):
+        for bag, values in enumerate(self.versions[version]):
+            self.finished().write(bag, values)
+
+    def finished(self):
+        from steadyset.choices._finished_bags import FinishedBags
+
+        return FinishedBags(self.folder())
+
+    def load(self):
+        found = self.finished().read(4)
+        for bag, chosen in found.items():
+            assert any(np.array_equal(chosen, made[bag]) for made in self.versions)
+        if len(found) < 4:
+            raise LostBagError
+        return int(np.array_equal(found[0], self.versions[1][0]))
+
+    def left(self):
+        names = [f"bag-{bag:07}.joblib" for bag in range(4)]
+        return [name for name in os.listdir(self.target / "fit") if name not in names] + others(self.target)
+
+
 FORMS = {
     "predictions": Predictions,
     "bags": SomeBags,
@@ -267,6 +292,7 @@ FORMS = {
     "lanes": Lanes,
     "models": Models,
     "checkpoints": Checkpoints,
+    "choices": Choices,
 }
 
 
