@@ -150,6 +150,12 @@ template <class T> inline Vec<T> operator>>(const Vec<T>& a, int by) {
   return v;
 }
 
+template <class T> inline Vec<T> operator<<(const Vec<T>& a, int by) {
+  Vec<T> v;
+  STEADYSET_EACH_PART v.part[i] = a.part[i] << by;
+  return v;
+}
+
 #define STEADYSET_COMPARISON(op)                                                            \
   template <class T> inline Mask<T> operator op(const Vec<T>& a, const Vec<T>& b) {         \
     Mask<T> m;                                                                              \

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "parallel.hpp"
@@ -284,8 +286,17 @@ nb::dict arrays_of(const OwnedForest& forest) {
 }
 
 OwnedForest joined(const std::vector<const OwnedForest*>& parts) {
+  std::vector<OwnedForest::Run> runs;
+  for (const OwnedForest* part : parts) runs.push_back({part, 0, part == nullptr ? 0 : part->n_trees()});
   nb::gil_scoped_release released;
-  return OwnedForest::joined(parts);
+  return OwnedForest::joined(runs);
+}
+
+OwnedForest joined_runs(const std::vector<std::tuple<const OwnedForest*, int64_t, int64_t>>& parts) {
+  std::vector<OwnedForest::Run> runs;
+  for (const auto& [part, first, last] : parts) runs.push_back({part, first, last});
+  nb::gil_scoped_release released;
+  return OwnedForest::joined(runs);
 }
 
 // A forest as prediction reads it. The first call may take seconds, in which signals are answered; a thread that finds
@@ -356,6 +367,8 @@ void bind_trees(nb::module_& m) {
       .def_static("make", &make_forest, "tree_nodes"_a, "feature"_a, "key"_a, "missing_left"_a, "leaf_rows"_a, "leaf_entries"_a,
                   "entry_class"_a, "entry_weight"_a, "importances"_a, "n_features"_a, "n_classes"_a, "wide"_a)
       .def_static("joined", &joined, "parts"_a)
+      .def_static("joined_runs", &joined_runs, "parts"_a)
+      .def_prop_ro("is_coded", &OwnedForest::is_coded)
       .def("arrays", &arrays_of)
       .def_prop_ro("n_trees", &OwnedForest::n_trees)
       .def_prop_ro("n_nodes", &OwnedForest::n_nodes)

@@ -84,19 +84,24 @@ template <class Key> void OwnedForest::lay_out(const ForestArrays& arrays, std::
   require(leaf == arrays.n_leaves, "every leaf belongs to a node");
 }
 
-OwnedForest OwnedForest::joined(const std::vector<const OwnedForest*>& parts) {
-  require(!parts.empty(), "a forest is joined of at least one");
-  for (const OwnedForest* part : parts) require(part != nullptr, "parts must be forests");
-  const OwnedForest& first = *parts[0];
+OwnedForest OwnedForest::joined(const std::vector<Run>& runs) {
+  require(!runs.empty(), "a forest is joined of at least one");
+  for (const Run& run : runs) {
+    require(run.forest != nullptr, "parts must be forests");
+    require(run.first >= 0 && run.first < run.last && run.last <= run.forest->n_trees(), "a part holds trees of its forest");
+  }
+  const OwnedForest& first = *runs[0].forest;
   OwnedForest whole(first.n_features_, first.n_classes_, first.wide_);
   size_t nodes = 0, leaves = 0, entries = 0;
-  for (const OwnedForest* part : parts) {
-    require(part->n_features_ == first.n_features_ && part->n_classes_ == first.n_classes_ && part->wide_ == first.wide_,
+  for (const Run& run : runs) {
+    const OwnedForest& part = *run.forest;
+    require(part.n_features_ == first.n_features_ && part.n_classes_ == first.n_classes_ && part.wide_ == first.wide_,
             "forests have the same features and classes");
-    require(!part->coded_, "forests are joined before they predict");
-    nodes += part->leaf_.size();
-    leaves += part->leaf_rows_.size();
-    entries += part->entry_class_.size();
+    require(!part.coded_, "forests are joined before they predict");
+    const size_t from = static_cast<size_t>(part.first_leaf(run.first)), to = static_cast<size_t>(part.first_leaf(run.last));
+    nodes += static_cast<size_t>(part.root_[static_cast<size_t>(run.last)] - part.root_[static_cast<size_t>(run.first)]);
+    leaves += to - from;
+    entries += static_cast<size_t>(part.entries_[to] - part.entries_[from]);
   }
   require(nodes < (size_t{1} << 31), "a forest has fewer than 2^31 nodes");
   whole.wide_ ? whole.wide_steps_.reserve(nodes) : whole.steps_.reserve(nodes);
@@ -108,34 +113,38 @@ OwnedForest OwnedForest::joined(const std::vector<const OwnedForest*>& parts) {
   whole.entry_share_.reserve(entries);
   whole.root_.push_back(0);
   whole.entries_.push_back(0);
-  for (const OwnedForest* part : parts) whole.append(*part);
+  for (const Run& run : runs) whole.append(run);
   return whole;
 }
 
-void OwnedForest::append(const OwnedForest& part) {
-  const auto put = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  const auto put_steps = [](auto& to, const auto& from, uint32_t base) {
-    for (auto step : from) {
-      step.left += base;
+void OwnedForest::append(const Run& run) {
+  const OwnedForest& part = *run.forest;
+  const auto put = [](auto& to, const auto& from, int64_t first, int64_t last) {
+    to.insert(to.end(), from.begin() + first, from.begin() + last);
+  };
+  const int64_t first_node = part.root_[static_cast<size_t>(run.first)], last_node = part.root_[static_cast<size_t>(run.last)];
+  const int64_t leaf = part.first_leaf(run.first), last_leaf = part.first_leaf(run.last);
+  const int64_t entry = part.entries_[static_cast<size_t>(leaf)], last_entry = part.entries_[static_cast<size_t>(last_leaf)];
+  const int64_t node = root_.back() - first_node, entry_shift = entries_.back() - entry;
+  const uint32_t node_shift = static_cast<uint32_t>(node), leaf_shift = static_cast<uint32_t>(static_cast<int64_t>(leaf_rows_.size()) - leaf);
+  const auto put_nodes = [&](auto& to, const auto& from) {
+    for (size_t i = static_cast<size_t>(first_node); i < static_cast<size_t>(last_node); ++i) {
+      auto step = from[i];
+      // Of a leaf its class, or its number; 0 where the node is split.
+      const bool numbered = step.left == i && !(part.leaf_[i] & kPure);
+      leaf_.push_back(numbered ? part.leaf_[i] + leaf_shift : part.leaf_[i]);
+      step.left += node_shift;
       to.push_back(step);
     }
   };
-  const uint32_t node = static_cast<uint32_t>(root_.back()), leaf = static_cast<uint32_t>(leaf_rows_.size());
-  put_steps(steps_, part.steps_, node);
-  put_steps(wide_steps_, part.wide_steps_, node);
-  const auto leaf_of = [&](size_t i) {  // its class, or its number; 0 where the node is split
-    const bool split = (wide_ ? part.wide_steps_[i].left : part.steps_[i].left) != i;
-    return split || (part.leaf_[i] & kPure) ? part.leaf_[i] : part.leaf_[i] + leaf;
-  };
-  for (size_t i = 0; i < part.leaf_.size(); ++i) leaf_.push_back(leaf_of(i));
-  for (size_t t = 1; t < part.root_.size(); ++t) root_.push_back(node + part.root_[t]);
-  const int64_t entry = entries_.back();
-  for (size_t i = 1; i < part.entries_.size(); ++i) entries_.push_back(entry + part.entries_[i]);
-  put(leaf_rows_, part.leaf_rows_);
-  put(entry_class_, part.entry_class_);
-  put(entry_weight_, part.entry_weight_);
-  put(entry_share_, part.entry_share_);
-  put(importances_, part.importances_);
+  wide_ ? put_nodes(wide_steps_, part.wide_steps_) : put_nodes(steps_, part.steps_);
+  for (int64_t t = run.first + 1; t <= run.last; ++t) root_.push_back(node + part.root_[static_cast<size_t>(t)]);
+  for (int64_t i = leaf + 1; i <= last_leaf; ++i) entries_.push_back(entry_shift + part.entries_[static_cast<size_t>(i)]);
+  put(leaf_rows_, part.leaf_rows_, leaf, last_leaf);
+  put(entry_class_, part.entry_class_, entry, last_entry);
+  put(entry_weight_, part.entry_weight_, entry, last_entry);
+  put(entry_share_, part.entry_share_, entry, last_entry);
+  put(importances_, part.importances_, run.first * n_features_, run.last * n_features_);
 }
 
 std::optional<CodedForest> OwnedForest::code(Poll poll) const {

@@ -31,12 +31,18 @@ class OwnedForest {
   // Throws std::invalid_argument where the arrays do not describe trees.
   OwnedForest(const ForestArrays& arrays, int32_t n_features, int32_t n_classes, bool wide);
 
+  // Trees [first, last) of a forest.
+  struct Run {
+    const OwnedForest* forest;
+    int64_t first, last;
+  };
   // The trees of several forests, none of which has coded steps.
-  static OwnedForest joined(const std::vector<const OwnedForest*>& parts);
+  static OwnedForest joined(const std::vector<Run>& runs);
 
   // Whether steps are coded is decided once. `code` does what takes long: whoever calls holds `coding`, but not Python's
   // lock. `decide` puts it in place: whoever calls holds both.
   bool is_decided() const { return decided_; }
+  bool is_coded() const { return coded_.has_value(); }
   std::timed_mutex& coding() { return *coding_; }
   std::optional<CodedForest> code(Poll poll) const;
   void decide(std::optional<CodedForest> coded);
@@ -61,7 +67,9 @@ class OwnedForest {
 
  private:
   OwnedForest(int32_t n_features, int32_t n_classes, bool wide) : n_features_(n_features), n_classes_(n_classes), wide_(wide) {}
-  void append(const OwnedForest& part);
+  // Where the leaves of a tree begin: it has one more than it has splits.
+  int64_t first_leaf(int64_t tree) const { return (root_[static_cast<size_t>(tree)] + tree) / 2; }
+  void append(const Run& run);
   template <class Key> void lay_out(const ForestArrays& arrays, std::vector<Step<Key>>& steps);
   void take_leaves(const ForestArrays& arrays);
   // A node as the arrays have it: feature -1 for a leaf.

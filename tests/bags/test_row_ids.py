@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 import steadyset as ss
 from steadyset import _native
-from steadyset.bags import content_ids
+from steadyset.bags import CodedLabels, content_ids
 
 
 def digest_by_definition(cells, kinds):
@@ -40,7 +40,7 @@ def digest_by_definition(cells, kinds):
 
 
 @given(
-    hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(0, 40))),
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(0, 40))),
     st.sampled_from(["numbers", "bytes", "kinds"]),
     st.integers(1, 3),
 )
@@ -57,12 +57,38 @@ def test_digests_are_blake2b(values, form, threads):
 
 @pytest.mark.parametrize("width", [15, 16, 17, 31, 32, 33, 127, 128, 784])
 def test_digests_of_long_rows_on_every_instruction_set(width, isa):
-    values = np.random.default_rng(width).normal(size=(3, width))
-    found = np.empty((3, 2), np.uint64)
-    for cells in (values, np.floor(np.abs(values) * 50)):
-        _native.digest_rows(cells, None, np.arange(1, 4) * width, found, 2)
-        for row in range(3):
-            assert found[row].astype("<u8").tobytes() == digest_by_definition(cells[row].tolist(), [0] * width)
+    n = 19  # eight side by side, and three that are left
+    rng = np.random.default_rng(width)
+    values, kinds = rng.normal(size=(n, width)), rng.integers(0, 3, (n, width)).astype(np.uint64)
+    found = np.empty((n, 2), np.uint64)
+    one_of_bytes = values.copy()
+    one_of_bytes[3] = 7
+    for cells, of_kinds in (
+        (values, None),
+        (np.floor(np.abs(values) * 50), None),
+        (one_of_bytes, None),
+        (values, kinds),
+    ):
+        _native.digest_rows(cells, of_kinds, np.arange(1, n + 1) * width, found, 2)
+        for row in range(n):
+            known = [0] * width if of_kinds is None else of_kinds[row].tolist()
+            assert found[row].astype("<u8").tobytes() == digest_by_definition(cells[row].tolist(), known)
+
+
+def test_digests_of_rows_of_several_lengths():
+    values = np.random.default_rng(0).normal(size=400)
+    ends = np.cumsum(np.r_[np.full(16, 5), 6, np.full(8, 5), np.arange(20)])
+    found = np.empty((len(ends), 2), np.uint64)
+    _native.digest_rows(values, None, ends, found, 1)
+    for row, cells in enumerate(np.split(values, ends)[:-1]):
+        assert found[row].astype("<u8").tobytes() == digest_by_definition(cells.tolist(), [0] * len(cells))
+
+
+@pytest.mark.parametrize("labels", [["low", "mid", "top"], [False, True, True], [-1, 2**60 + 1, 7]])
+def test_labels_by_their_places_have_the_same_ids(labels):
+    space, codes = np.unique(np.array(labels), return_inverse=True)
+    X = np.eye(3)
+    assert content_ids(X, CodedLabels(space, codes)) == content_ids(X, np.array(labels))
 
 
 def test_native_digests_refuse_arrays_that_do_not_fit():

@@ -1,5 +1,7 @@
 """Many bags at once: every member is the tree of its rows alone, whatever other rows hold."""
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
-from steadyset import trees
-from steadyset.trees import TreeClassifier
+from steadyset import _native, trees
+from steadyset.trees import TreeClassifier, _arrays
 
 
 def assert_same_trees(found, expected):
@@ -169,3 +171,32 @@ def test_skops_files(tmp_path):
     same = skops.load(tmp_path / "model.skops", trusted=ss.TRUSTED_TYPES)
     np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(same.bag_predictions(X).proba, model.bag_predictions(X).proba)
+
+
+@pytest.mark.parametrize("predicted", [False, True])  # which may put trees in another form
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_groups_of_trees_of_several_groups(dtype, predicted):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)).astype(dtype), rng.integers(3, size=300)
+    bags = [rng.choice(300, 40) for _ in range(8)]
+    one, other = (next(TreeClassifier().fit_bags(X, y, bags, range(first, first + 8))) for first in (0, 8))
+    chosen = [(one, 0), (one, 1), (other, 5), (one, 3), (other, 6), (other, 7), (other, 0)]
+    expected = np.stack([group.predict_proba(X)[place] for group, place in chosen])
+    if not predicted:
+        one, other = copy.deepcopy((one, other))
+        chosen = [({0: one, 8: other}[group.seeds[0]], place) for group, place in chosen]
+    found = one.gathered(chosen)
+    assert found.seeds == (0, 1, 13, 3, 14, 15, 8)
+    assert np.array_equal(found.predict_proba(X), expected)
+    for tree, (group, place) in zip(_arrays.split_trees(found._forest), chosen, strict=True):
+        alone, theirs = tree.arrays(), _arrays.split_trees(group._forest)[place].arrays()
+        assert all(np.array_equal(alone[name], theirs[name]) for name in theirs)
+
+
+@pytest.mark.parametrize(("first", "last"), [(-1, 1), (1, 1), (2, 1), (0, 3)])
+def test_runs_of_trees_that_a_forest_does_not_have_are_refused(first, last):
+    group = next(TreeClassifier().fit_bags(np.eye(3), [0, 1, 1], [np.arange(3)] * 2, [1, 2]))
+    with pytest.raises(ValueError, match="a part holds trees of its forest"):
+        _native.TreesForest.joined_runs([(group._forest, first, last)])
+    with pytest.raises(ValueError, match="a forest is joined of at least one"):
+        _native.TreesForest.joined_runs([])

@@ -14,7 +14,8 @@ def encode(y: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Return the labels as columns of the label space, and that space, sorted."""
     labels = column_or_1d(y, warn=True)
     _reject_missing(labels)
-    check_classification_targets(labels)
+    if labels.dtype.kind != "U":  # texts can be nothing else
+        check_classification_targets(labels)
     seen = np.unique(labels)
     if classes is None:
         if len(seen) < 2:

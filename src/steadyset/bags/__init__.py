@@ -8,8 +8,10 @@ from steadyset.bags._hash import bag_key, id_words
 from steadyset.bags._learner_seeds import bag_seed
 from steadyset.bags._mend import GOAL, WEAK, Mend, mend
 from steadyset.bags._predictions import BLOCK, BagPredictions, checked_predictions, exact_predictions, sum_bags
+from steadyset.bags._redraw import draw_after
 from steadyset.bags._row_ids import (
     POSITIONS,
+    CodedLabels,
     RowIds,
     content_digests,
     content_ids,
@@ -27,6 +29,7 @@ __all__ = [
     "WEAK",
     "BagPredictions",
     "Bags",
+    "CodedLabels",
     "Mend",
     "Part",
     "RowIds",
@@ -42,6 +45,7 @@ __all__ = [
     "content_ids",
     "content_words",
     "coupling_of",
+    "draw_after",
     "draw_bags",
     "exact_predictions",
     "given_ids",

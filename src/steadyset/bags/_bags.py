@@ -191,7 +191,7 @@ class Bags:
             raise ValueError(f"next_row is for hash bags only; got bags of coupling {self.coupling!r}.")
         self._require_ids("next_row")
         key = self._key(self._number(bag))
-        _, following = _smallest_hashes(key, self._words, self.n_samples, self.bag_size or 0)
+        _, following = smallest_hashes(key, self._words, self.n_samples, self.bag_size or 0)
         rank = int(following[0])
         return rank if self._order is None else int(self._order[rank])
 
@@ -326,7 +326,7 @@ class Bags:
     @cached_property
     def _order(self) -> Rows | None:
         """Row positions in the order of their ids."""
-        return None if self.sample_ids is None else np.argsort(self.sample_ids, kind="stable")
+        return self.ids.order
 
     @cached_property
     def _rank(self) -> Rows | None:
@@ -446,11 +446,13 @@ def concatenate(pieces: Sequence[Bags]) -> Bags:
 
 def _draw(n: int, part: Part, size: int, resampling: str | None, ids: RowIds) -> Bags:
     kind: Literal["subbagging", "bootstrap"] = "subbagging" if resampling == "subbagging" else "bootstrap"
-    words = None
-    if ids.values is not None:
-        order = np.argsort(ids.values, kind="stable")
-        words = validation.distinct_words(id_words(ids.values)[order])
+    words = ordered_words(ids)
     return Bags(n, part.n_bags, size, kind, ids, (part,), _membership(n, part, size, kind, words))
+
+
+def ordered_words(ids: RowIds) -> NDArray[np.uint64] | None:
+    """Return the words of the ids in the order of the ids; None for positions."""
+    return None if ids.values is None else validation.distinct_words(id_words(ids.values)[ids.order])
 
 
 def draw_again(bags: Bags, part: Part) -> Bits | Indices:
@@ -466,7 +468,7 @@ def _membership(n: int, part: Part, size: int, kind: str, words: NDArray[np.uint
     for start in range(0, part.n_bags, step):
         keys = Part(part.seed, part.first + start, min(step, part.n_bags - start)).keys()
         if kind == "subbagging":
-            packed, _ = _smallest_hashes(keys, words, n, size)
+            packed, _ = smallest_hashes(keys, words, n, size)
             blocks.append(packed if as_bits else indices_of(packed, n, size))
         else:
             draws = np.sort(_draw_with_replacement(keys, n, size), axis=1)
@@ -475,9 +477,10 @@ def _membership(n: int, part: Part, size: int, kind: str, words: NDArray[np.uint
     return Bits(stacked, n) if as_bits else Indices(stacked.reshape(-1), np.arange(part.n_bags + 1) * size, n)
 
 
-def _smallest_hashes(
+def smallest_hashes(
     keys: NDArray[np.uint64], words: NDArray[np.uint64] | None, n: int, size: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the rows of the smallest hashes in each bag, as bits, and the row of the next one."""
     packed, following = np.empty((len(keys), (n + 7) // 8), np.uint8), np.empty(len(keys), np.int64)
     threads = cpu.allowed_threads() if len(keys) * n > 1 << 20 else 1
     _native.hash_bags(keys, words, n, size, packed, following, threads)

@@ -1,7 +1,8 @@
 """Row ids: names that stay with their rows when others are dropped or moved."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -48,6 +49,14 @@ class RowIds:
         """Return the positions whose ids go when these rows are dropped, one at a time."""
         return rows if self.last_equal is None else self.last_equal[rows]
 
+    @cached_property
+    def order(self) -> NDArray[np.intp] | None:
+        """Row positions in the order of their ids; None where there are none."""
+        return None if self.values is None else np.argsort(self.values, kind="stable")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without what can be worked out again
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RowIds):
             return NotImplemented
@@ -58,6 +67,14 @@ class RowIds:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedLabels:
+    """A label per row as its place among distinct ones: one digest for each of these does for all rows."""
+
+    values: NDArray[Any]
+    codes: NDArray[np.intp]
 
 
 #: Ids that do not stay with their rows.
@@ -147,7 +164,10 @@ def content_digests(X: Any, y: Any, **per_row: Any) -> NDArray[np.uint64]:
     if len({len(digest) for digest in digests}) != 1:
         lengths = {name: len(digest) for name, digest in zip(parts, digests, strict=True)}
         raise ValueError(f"{' and '.join(lengths)} must have as many rows; got {lengths}.")
-    together = np.concatenate([_under_name(name, part) for name, part in zip(parts, digests, strict=True)], axis=1)
+    together = np.empty((len(digests[0]), 3 * len(parts)), np.uint64)  # of each part its name and its digest
+    for place, (name, part) in enumerate(zip(parts, digests, strict=True)):
+        together[:, 3 * place] = id_words(np.array([name]))
+        together[:, 3 * place + 1 : 3 * place + 3] = part
     return _digest_rows(RowCells(digest_cells(together), _ends(*together.shape)))
 
 
@@ -157,6 +177,8 @@ def with_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _digests(name: str, part: Any) -> NDArray[np.uint64]:
+    if isinstance(part, CodedLabels):
+        return _digests(name, part.values)[part.codes]
     try:
         return np.concatenate([_digest_rows(block) for block in blocks_of_rows(part)] or [np.empty((0, 2), np.uint64)])
     except NotHashableError as error:
@@ -164,11 +186,6 @@ def _digests(name: str, part: Any) -> NDArray[np.uint64]:
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:  # a table of a strange kind
         what = f"{name.removeprefix('fit:')} of type {type(part).__name__}"
         raise NotHashableError(f"{what}, whose rows could not be read ({error})") from error
-
-
-def _under_name(name: str, digests: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    word = id_words(np.array([name]))
-    return np.column_stack([np.broadcast_to(word, len(digests)), digests])
 
 
 def _digest_rows(rows: RowCells) -> NDArray[np.uint64]:
@@ -187,6 +204,9 @@ def _ends(n_rows: int, width: int) -> NDArray[np.int64]:
 def _told_apart(digests: NDArray[np.uint64]) -> RowIds:
     """Return the first word of each digest as its row's id; a further equal row's is that of digest and counter."""
     n = len(digests)
+    first_words = np.sort(digests[:, 0])
+    if not (first_words[1:] == first_words[:-1]).any():
+        return RowIds("content", digests[:, 0].copy())
     order = np.lexsort((np.arange(n), digests[:, 1], digests[:, 0]))
     same = np.zeros(n, bool)  # as the one before it, in this order
     same[1:] = (digests[order[1:]] == digests[order[:-1]]).all(axis=1)

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from steadyset._base import validation
-from steadyset.bags import Bags, bag_seed, draw_bags
+from steadyset.bags import Bags, Part, bag_seed, draw_after, draw_bags
 from steadyset.ensemble import _checkpoint, _few_rows, _tasks
 from steadyset.ensemble._fit_inputs import FitInputs
 from steadyset.ensemble._prediction import points_per_block
@@ -31,9 +31,12 @@ class BagFit:
         if self.model.checkpoint is not None and before not in (None, self.checkpoint_name):
             _checkpoint.begin_after(self.model.checkpoint, self.checkpoint_name, str(before))
 
-    def draw(self, n_bags: int) -> Bags:
-        """Return the first `n_bags` bags: they depend on the seed and their number alone."""
+    def draw(self, n_bags: int, before: Bags | None = None) -> Bags:
+        """Return the first `n_bags` bags: they depend on the seed and their number alone, not on those before."""
         data = self.data
+        same_draw = ((Part(self.seed, 0, n_bags),), data.bag_size, data.resampling)
+        if before is not None and (before.parts, before.bag_size, before.resampling) == same_draw:
+            return draw_after(before, data.n_samples, data.ids)
         return draw_bags(data.n_samples, n_bags, data.bag_size, data.resampling, self.seed, data.ids)
 
     def run(

@@ -489,7 +489,7 @@ class StableClassifier(CallbackSupportMixin, FittedBags, MetaEstimatorMixin, Cla
     def _fit_bags(self, data: FitInputs, n_bags: int, keep: bool = False) -> None:
         """Fit bags and become the ensemble of them; with `keep`, bags that the model has and that are the same stay."""
         fit = _bag_fits.bag_fit(self, data, self.seed_ if keep else None)
-        bags = fit.draw(n_bags)
+        bags = fit.draw(n_bags, self.bags_ if keep else None)
         found = _fit_record.record(self._learner(), data)
         work, changes = _new_table.all_anew(n_bags), None
         if keep:

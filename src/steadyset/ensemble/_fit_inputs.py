@@ -15,7 +15,7 @@ from steadyset._base import validation
 from steadyset._base.label_codes import encode
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import check_sample_weight, num_samples
-from steadyset.bags import RowIds, coupling_of
+from steadyset.bags import CodedLabels, RowIds, coupling_of
 from steadyset.ensemble import _promise, _row_ids
 from steadyset.ensemble._promise import BagPlan, Units
 from steadyset.ensemble._row_groups import RowGroups
@@ -75,9 +75,9 @@ def check(
     params = _params_for_learner(estimator, rows, sample_weight, own, fit_params)
     together = None
     if groups is None:
-        ids = _row_ids.chosen(sample_ids, rows, labels[codes], params)
+        ids = _row_ids.chosen(sample_ids, rows, CodedLabels(labels, codes), params)
     else:
-        found = _row_ids.of_groups(sample_ids, groups, rows, labels[codes], params)
+        found = _row_ids.of_groups(sample_ids, groups, rows, CodedLabels(labels, codes), params)
         ids, together = found.ids, found.rows
         n = together.n_groups
     resampling: Literal["bootstrap", "subbagging"] = "bootstrap" if estimator.bootstrap else "subbagging"

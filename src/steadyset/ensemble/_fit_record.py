@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from steadyset._base import digests
-from steadyset.bags import RowIds, content_digests, group_ids
+from steadyset.bags import CodedLabels, RowIds, content_digests, group_ids
 from steadyset.ensemble import _checkpoint, _row_ids
 from steadyset.ensemble._fit_inputs import FitInputs
 
@@ -53,7 +53,7 @@ def _unit_words(data: FitInputs) -> NDArray[np.uint64] | None:
     """
     if data.ids.kind == "content":
         return _of_content(data.ids)
-    labels, groups = data.classes[data.codes], data.groups
+    labels, groups = CodedLabels(data.classes, data.codes), data.groups
     per_row = _row_ids.belonging_to_rows(data.X, data.fit_params)
     try:
         if groups is None:

@@ -194,9 +194,10 @@ def changes(model: Any, found: FitRecord, data: FitInputs, work: Work) -> TableC
         _, old, new = np.intersect1d(model.bags_.ids.values, data.ids.values, return_indices=True)
         n_kept = int(np.count_nonzero(before[old] == now[new]))
         n_changed = len(old) - n_kept
+    elif data.ids.kind == "content":  # no two rows of a table have the same word
+        n_kept = len(before) + len(now) - _n_distinct(before, now)
     else:
-        no_twins = data.ids.kind == "content"
-        n_kept = min(int(np.isin(*some, assume_unique=no_twins).sum()) for some in ((now, before), (before, now)))
+        n_kept = min(int(np.isin(*some).sum()) for some in ((now, before), (before, now)))
     unit = data.ids.unit
     if n_kept + n_changed < _HARDLY_ANY * min(n_before, n_now):
         warnings.warn(
@@ -208,6 +209,11 @@ def changes(model: Any, found: FitRecord, data: FitInputs, work: Work) -> TableC
     n_bags = len(work.anew) + sum(len(group.numbers) for group in [*work.kept, *work.mended])
     note = _size_note(model, data)
     return TableChanges(n_kept, n_now - gone, n_before - gone, n_changed, work.n_bags, n_bags, unit, note)
+
+
+def _n_distinct(*words: NDArray[np.uint64]) -> int:
+    together = np.sort(np.concatenate(words))
+    return 1 + int(np.count_nonzero(together[1:] != together[:-1]))
 
 
 def _size_note(model: Any, data: FitInputs) -> str:

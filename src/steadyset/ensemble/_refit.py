@@ -13,7 +13,7 @@ from steadyset._base.label_codes import encode
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import num_samples
 from steadyset.audit import StabilityAudit, audit_models, drawn_rows
-from steadyset.bags import bag_seed, sum_bags
+from steadyset.bags import CodedLabels, bag_seed, sum_bags
 from steadyset.ensemble import _checkpoint, _learners, _row_ids
 from steadyset.ensemble._callbacks import bag_bar
 from steadyset.ensemble._classifier import StableClassifier
@@ -184,7 +184,7 @@ def _coupled(model: StableClassifier, X: Any, y: Any, points: Any, units: NDArra
     n_rows = bags.n_samples if groups is None else len(groups.rows)
     if len(codes) != n_rows or num_samples(X) != n_rows:
         raise ValueError(f"X and y must be the {n_rows} rows of the fit; got {len(codes)}.")
-    _row_ids.require_same_rows(bags, groups, X, model.classes_[codes], run.fit_params)
+    _row_ids.require_same_rows(bags, groups, X, CodedLabels(model.classes_, codes), run.fit_params)
     block = points_per_block(bags.n_bags, len(model.classes_))
     task = Task(model._learner(), X, codes, model.classes_, run.fit_params, points, block=block)
     proba = np.array(model.bag_predictions(points).proba)

@@ -13,6 +13,7 @@ from steadyset._base.sklearn_doors import num_samples, params_of_rows
 from steadyset.bags import (
     POSITIONS,
     Bags,
+    CodedLabels,
     RowIds,
     content_digests,
     content_ids,
@@ -23,10 +24,11 @@ from steadyset.bags import (
 )
 from steadyset.ensemble._row_groups import RowGroups, codes_of, gathered
 
+Labels = CodedLabels | NDArray[Any]
 _ALLOWED = 'None, "index", "position" or a sequence of distinct ids'
 
 
-def chosen(sample_ids: Any, X: Any, labels: NDArray[Any], fit_params: Mapping[str, Any]) -> RowIds:
+def chosen(sample_ids: Any, X: Any, labels: Labels, fit_params: Mapping[str, Any]) -> RowIds:
     """Return the ids of the rows, as `sample_ids` of `fit` asks for them."""
     if sample_ids is None:
         try:
@@ -55,7 +57,7 @@ class GroupIds:
     rows: RowGroups
 
 
-def of_groups(sample_ids: Any, groups: Any, X: Any, labels: NDArray[Any], fit_params: Mapping[str, Any]) -> GroupIds:
+def of_groups(sample_ids: Any, groups: Any, X: Any, labels: Labels, fit_params: Mapping[str, Any]) -> GroupIds:
     """Return the ids of the groups, as `sample_ids` of `fit` asks for them, and their rows."""
     names, codes = codes_of(groups, num_samples(X))
     if sample_ids is not None and not isinstance(sample_ids, str | RowIds):
@@ -79,7 +81,7 @@ def of_groups(sample_ids: Any, groups: Any, X: Any, labels: NDArray[Any], fit_pa
     return GroupIds(group_ids(content, codes, "content"), rows)
 
 
-def of_content(X: Any, labels: NDArray[Any], fit_params: Mapping[str, Any]) -> RowIds:
+def of_content(X: Any, labels: Labels, fit_params: Mapping[str, Any]) -> RowIds:
     """Return ids made of everything that a learner sees of a row."""
     return content_ids(X, labels, **belonging_to_rows(X, fit_params))
 
@@ -92,7 +94,7 @@ def belonging_to_rows(X: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def require_same_rows(
-    bags: Bags, groups: RowGroups | None, X: Any, labels: NDArray[Any], fit_params: Mapping[str, Any]
+    bags: Bags, groups: RowGroups | None, X: Any, labels: Labels, fit_params: Mapping[str, Any]
 ) -> None:
     """Refuse other rows than those of the fit, where ids of their content tell."""
     if bags.ids.kind != "content":

@@ -179,9 +179,7 @@ class TreeGroup:
             if at == len(members) or members[at] != (members[at - 1][0], members[at - 1][1] + 1):
                 cuts.append(at)
         runs = [(*members[first], last - first) for first, last in itertools.pairwise(cuts)]
-        forests = {id(group): _arrays.TreeArrays(group._forest) for group, _, _ in runs}
-        parts = [forests[id(group)].trees(place, place + length) for group, place, length in runs]
-        forest = _arrays.joined_arrays(parts, self._forest)
+        forest = _arrays.joined_runs([(group._forest, place, place + length) for group, place, length in runs])
         numbers, seeds = zip(*((group.numbers[place], group.seeds[place]) for group, place in members), strict=True)
         return TreeGroup(self._prototype, numbers, seeds, forest)
 
