@@ -119,7 +119,7 @@ def test_labels_of_any_kind_come_back():
     assert ss.to_labels(mask[None], "abc") == [("a", "c"), ("b",)]
 
 
-def test_what_the_source_distribution_leaves_out_is_named_from_the_root():
+def test_what_the_source_distribution_takes_and_leaves_out_is_named_from_the_root():
     settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["tool"]["scikit-build"]
-    # A bare "build" would leave out tools/platforms/build too.
-    assert all(pattern.startswith("/") for pattern in settings["sdist"]["exclude"])
+    # A bare "build" would leave out tools/platforms/build too, a bare "native" takes object files of build/*/native.
+    assert all(pattern.startswith("/") for pattern in settings["sdist"]["exclude"] + settings["sdist"]["include"])
