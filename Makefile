@@ -106,6 +106,7 @@ dist: $(VENV)/.core
 	@test -x build/dist-tools/bin/python || $(PYTHON) -m venv build/dist-tools
 	@build/dist-tools/bin/python -m pip -q --disable-pip-version-check install build twine check-wheel-contents pyroma
 	@build/dist-tools/bin/python -m build --outdir dist .
+	@if tar tzf dist/*.tar.gz | grep -E '^[^/]*/(build|\.venv[^/]*|dist)/|\.(o|a|so|pyc|whl)$$'; then echo "dist: the source distribution must hold sources only; got these" >&2; exit 1; fi
 	@build/dist-tools/bin/twine check --strict dist/*
 	@build/dist-tools/bin/check-wheel-contents dist/*.whl
 	@build/dist-tools/bin/pyroma --min 8 dist/*.tar.gz # two points are for an address to write to; there is none yet

@@ -1,6 +1,8 @@
 """The package as users meet it: imports, names, the environment variable, the command."""
 
 import copy
+import importlib
+import inspect
 import os
 import pickle
 import subprocess
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 import steadyset as ss
+from steadyset import selection
 
 
 def run(program, **env):
@@ -119,7 +122,19 @@ def test_labels_of_any_kind_come_back():
     assert ss.to_labels(mask[None], "abc") == [("a", "c"), ("b",)]
 
 
-def test_what_the_source_distribution_leaves_out_is_named_from_the_root():
+def test_what_the_source_distribution_takes_and_leaves_out_is_named_from_the_root():
     settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["tool"]["scikit-build"]
-    # A bare "build" would leave out tools/platforms/build too.
-    assert all(pattern.startswith("/") for pattern in settings["sdist"]["exclude"])
+    # A bare "build" would leave out tools/platforms/build too, a bare "native" takes object files of build/*/native.
+    assert all(pattern.startswith("/") for pattern in settings["sdist"]["exclude"] + settings["sdist"]["include"])
+
+
+def test_what_skops_is_told_to_trust_is_there_and_is_all_of_it():
+    for name in ss.TRUSTED_TYPES:
+        module, _, kind = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), kind), name
+    lanes, rules = ([getattr(room, name) for name in room.__all__] for room in (ss.lanes, selection))
+    layers = [kind for kind in lanes if isinstance(kind, type) and kind.__module__.endswith("lanes._layers")]
+    rules = [kind for kind in rules if isinstance(kind, type) and issubclass(kind, selection.Rule)]
+    ours = {kind for kind in [*layers, *rules] if not inspect.isabstract(kind)}
+    assert len(ours) > 15
+    assert {f"{kind.__module__}.{kind.__qualname__}" for kind in ours} <= set(ss.TRUSTED_TYPES)
