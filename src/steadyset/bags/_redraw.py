@@ -108,14 +108,14 @@ def _followed(before: Bags, part: Part, n: int, ids: RowIds) -> NDArray[np.uint3
 
 
 def _entered(part: Part, words: NDArray[np.uint64], held: NDArray[Any], new: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return the bags that a new row enters: its hash is below that of some row in the bag."""
+    """Return the bags that a new row enters: its hash is not above that of every row in the bag."""
     keys = part.keys()
     entered = np.empty(len(held), bool)
     step = max(1, _HASHES_AT_A_TIME // (held.shape[1] + len(new)))
     for first in range(0, len(held), step):
         some = slice(first, first + step)
         last = _hashes(words[held[some]], keys[some]).max(axis=1)
-        entered[some] = _hashes(new[None, :], keys[some]).min(axis=1) < last
+        entered[some] = _hashes(new[None, :], keys[some]).min(axis=1) <= last
     return entered
 
 
