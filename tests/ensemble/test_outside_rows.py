@@ -119,6 +119,23 @@ def test_a_run_of_bags_reads_a_piece_once(folder, monkeypatch):
     assert sorted(read) == sorted(2 * list(range(len(rows.piece_ends))))
 
 
+def test_no_more_rows_are_read_than_memory_is_to_hold(folder, monkeypatch):
+    read = []
+    part = _few_rows._part
+
+    def noted(*arguments):
+        found = part(*arguments)
+        read.append(found[0].X.nbytes)
+        return found
+
+    monkeypatch.setattr(_few_rows, "_part", noted)
+    most = 32 * 240  # of the rows of 70 bags, which are 385 or so
+    monkeypatch.setattr(_few_rows, "_READ_BYTES", most)
+    model().fit(ss.ParquetRows(folder, NAMES), Y)
+    assert len(read) == 5  # of sixteen bags each, and the rest
+    assert max(read) <= most
+
+
 def test_rows_of_whole_numbers_and_pickles(tmp_path):
     frame = pd.DataFrame({"a": np.arange(20, dtype=np.int16), "b": np.arange(20, dtype=np.int32)})
     frame.to_parquet(tmp_path / "whole.parquet")
