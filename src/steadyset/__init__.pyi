@@ -3,7 +3,17 @@ from ._base.label_sets import to_labels
 from .audit import Certificates, StabilityAudit, audit_bags, audit_groups, certify, tail_stability
 from .bags import BagPredictions, Bags, RowIds, bag_seed, content_ids, draw_bags
 from .choices import StableChoice, StableFeatureSelector, StableSearch, stable_choice
-from .ensemble import TRUSTED_TYPES, Comparison, Plan, StableClassifier, TableChanges, audit_refit, compare, plan
+from .ensemble import (
+    TRUSTED_TYPES,
+    Comparison,
+    ParquetRows,
+    Plan,
+    StableClassifier,
+    TableChanges,
+    audit_refit,
+    compare,
+    plan,
+)
 from .guarantees import Guarantee, reseed_stability, selection_stability, solve_stability
 from .neighbors import NeighborCertificates, StableNeighborsClassifier
 from .reporting import report
@@ -54,6 +64,7 @@ __all__ = [
     "InflatedTopK",
     "MassThreshold",
     "NeighborCertificates",
+    "ParquetRows",
     "Plan",
     "RowIds",
     "Rule",

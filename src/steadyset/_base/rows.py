@@ -6,13 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from steadyset._base.outside_rows import opened
 from steadyset._base.validation import shown
 
 
 def as_rows(X: Any, name: str = "X") -> Any:
-    """Return X as something with rows: arrays, sparse matrices and frames as they are, all else as an array."""
+    """Return X as something with rows: arrays, sparse matrices and frames as they are, all else as an array.
+
+    Dask arrays become rows that are read as they are needed.
+    """
     if issparse(X):
         return X.tocsr()  # not every format can be sliced by rows
+    X = opened(X, name)
     rows = X if (hasattr(X, "shape") and hasattr(X, "dtype")) or hasattr(X, "columns") else np.asarray(X)
     if len(rows.shape) < 2:
         raise ValueError(

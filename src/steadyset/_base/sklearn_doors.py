@@ -12,6 +12,8 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
+from steadyset._base.outside_rows import OutsideRows
+
 try:
     from sklearn.linear_model._base import LinearClassifierMixin
     from sklearn.tree._tree import Tree
@@ -31,7 +33,7 @@ def num_samples(X: Any) -> int:
 
 def take(X: Any, positions: NDArray[np.intp], axis: int = 0) -> Any:
     """Return a copy of these rows, or columns with `axis=1`, as the kind of thing that X is."""
-    if axis == 0 and isinstance(X, np.ndarray):
+    if axis == 0 and isinstance(X, np.ndarray | OutsideRows):
         return X[positions]  # as scikit-learn does it, without looking around first
     return _safe_indexing(X, positions, axis=axis)
 

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from steadyset._base.outside_rows import OutsideRows, opened
+
 # The lowest three bits of a kind.
 _NUMBER = np.uint64(0)
 _WHOLE, _TEXT, _BYTES, _TIME, _DURATION, _PLACE, _DIGEST = range(1, 8)
@@ -57,6 +59,12 @@ def blocks_of_rows(X: Any, most_cells: int = 1 << 20) -> Iterator[RowCells]:
     """Yield the cells of X, an array of any shape, a sparse matrix or a frame, some rows at a time."""
     if issparse(X):
         yield _sparse_rows(X.tocsr())
+        return
+    X = opened(X, "X")
+    if isinstance(X, OutsideRows):
+        width = math.prod(X.shape[1:])
+        for rows in X.blocks(most_cells * X.dtype.itemsize):
+            yield RowCells(_array_block(rows), np.arange(1, len(rows) + 1) * width)
         return
     if hasattr(X, "columns"):
         width, block = len(X.columns), _frame_block

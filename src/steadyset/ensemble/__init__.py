@@ -6,6 +6,7 @@ from steadyset.ensemble._classifier import StableClassifier
 from steadyset.ensemble._compare import Comparison, compare
 from steadyset.ensemble._new_table import TableChanges
 from steadyset.ensemble._out_of_bag import keep_for_covering, label_proba_for_covering
+from steadyset.ensemble._parquet_rows import ParquetRows
 from steadyset.ensemble._plan import Choice, Plan, plan
 from steadyset.ensemble._promise import size_assumption
 from steadyset.ensemble._refit import audit_refit
@@ -21,6 +22,7 @@ __all__ = [
     "AllButOne",
     "Choice",
     "Comparison",
+    "ParquetRows",
     "Plan",
     "RowSets",
     "StableClassifier",

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from steadyset._base import validation
+import numpy as np
+
+from steadyset._base import digests, validation
+from steadyset._base.outside_rows import OutsideRows
 from steadyset.bags import Bags, Part, bag_seed, draw_after, draw_bags
 from steadyset.ensemble import _checkpoint, _few_rows, _tasks
 from steadyset.ensemble._fit_inputs import FitInputs
@@ -47,13 +50,16 @@ class BagFit:
         block = points_per_block(len(bags), len(data.classes))
         task = _tasks.Task(learner, data.X, data.codes, data.classes, data.fit_params, X_eval, block=block)
         row_sets: _tasks.RowSets = BagRows(bags, data.groups)
-        if len(numbers) < len(bags):
+        outside = isinstance(data.X, OutsideRows)
+        if len(numbers) < len(bags) and not outside:
             task, row_sets = _few_rows.of_these_bags(task, row_sets, numbers)
         if self.model.checkpoint is not None:
             name = self.checkpoint_name if X_eval is None else _fingerprint(learner, data, self.seed, X_eval)
             task = task.in_folder(_checkpoint.open_folder(self.model.checkpoint, name))
         seed_of = partial(bag_seed, self.seed)
-        return _tasks.resume_and_train(task, row_sets, numbers, seed_of, self.model.n_jobs, advance=advance)
+        runs = _few_rows.runs_that_fit(task, row_sets, numbers) if outside else [(task, row_sets, numbers)]
+        for part, sets, some in runs:
+            yield from _tasks.resume_and_train(part, sets, some, seed_of, self.model.n_jobs, advance=advance)
 
 
 def bag_fit(model: Any, data: FitInputs, seed: int | None = None) -> BagFit:
@@ -69,7 +75,16 @@ def bag_fit(model: Any, data: FitInputs, seed: int | None = None) -> BagFit:
 
 
 def _fingerprint(learner: Any, data: FitInputs, seed: int | None, *more: Any) -> str:
-    rows = (data.X, data.codes, data.classes, data.ids, data.fit_params)
+    X = _digest_of_blocks(data.X) if isinstance(data.X, OutsideRows) else data.X
+    rows = (X, data.codes, data.classes, data.ids, data.fit_params)
     if data.groups is not None:
         more = (*more, data.groups.rows, data.groups.ends)
     return _checkpoint.fingerprint(learner, *rows, data.bag_size, data.resampling == "bootstrap", seed, *more)
+
+
+def _digest_of_blocks(X: OutsideRows) -> tuple[Any, ...]:
+    return (
+        X.shape,
+        str(X.dtype),
+        [digests.array_digest(np.frombuffer(block.tobytes(), np.uint8)) for block in X.blocks()],
+    )

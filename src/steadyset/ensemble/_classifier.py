@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from steadyset._base.outside_rows import in_memory
 from steadyset._base.sklearn_doors import CallbackSupportMixin, with_callbacks
 from steadyset.audit import anytime_alpha
 from steadyset.bags import BagPredictions
@@ -199,7 +200,8 @@ class StableClassifier(CallbackSupportMixin, FittedBags, MetaEstimatorMixin, Cla
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, ...)
-            Reaches the base estimator as what it is, sliced by rows.
+            Reaches the base estimator as what it is, sliced by rows. Of a Dask array, or of :class:`ParquetRows`, only
+            the rows of some bags are in memory at a time; a memory map of NumPy is an array.
         y : array of shape (n_samples,)
             Labels: strings, bools or integers. They reach the base estimator as they are.
         sample_ids : None, "index", "position" or sequence of int or str, default=None
@@ -367,7 +369,7 @@ class StableClassifier(CallbackSupportMixin, FittedBags, MetaEstimatorMixin, Cla
         data = self._checked(X, y, **given)
         fit = _bag_fits.bag_fit(self, data)
         bags = fit.draw(data.n_bags)
-        points = self._points(X_eval, "X_eval")
+        points = in_memory(self._points(X_eval, "X_eval"))
         with bag_progress(self, len(bags), self.verbose) as advance:
             proba = _prediction.gathered(fit.run(bags, range(len(bags)), advance, points), len(bags))
         return BagPredictions(proba, bags, data.classes)

@@ -42,7 +42,8 @@ def in_parallel(
     unanswered: deque[tuple[Any, ...]] = deque()
     left: Iterable[tuple[Any, ...]] = arguments
     for attempt in range(_ATTEMPTS):
-        calls = _calls(work, left, _scattered(backend, shared), unanswered)
+        placed = _scattered(backend, shared)
+        calls = _calls(_AnyPlace(work, placed, shared), left, placed, unanswered)
         # Dask keeps all copies of data that 20 tasks wait for; with fewer, those on workers of such tasks.
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as=how, pre_dispatch="20 + 2 * n_jobs")
         try:
@@ -55,6 +56,21 @@ def in_parallel(
                 raise
         left = itertools.chain(list(unanswered), arguments)
         unanswered.clear()
+
+
+class _AnyPlace:
+    """Work as it goes to a worker, which has the data by then, and as joblib does it here where one worker is left."""
+
+    def __init__(self, work: Callable[..., Any], placed: Sequence[Any], shared: Sequence[Any]) -> None:
+        self._work = work
+        self._here = [(name, each) for name, each in zip(placed, shared, strict=True) if name is not each]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_work": self._work, "_here": []}
+
+    def __call__(self, *arguments: Any) -> Any:
+        found = [next((each for name, each in self._here if name is given), given) for given in arguments]
+        return self._work(*found)
 
 
 def _calls(

@@ -1,15 +1,18 @@
 """The part of a table that some bags hold: all that a learner of these bags has to read, rank or send about."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base.sklearn_doors import params_of_rows
+from steadyset.bags import BLOCK
 from steadyset.ensemble._tasks import RowSets, Task
 
 _SMALL = 0.5  # of the table; a larger part is not worth a copy
+_READ_BYTES = 256 << 20  # of a table that is not in memory
+_LARGEST_GROUP = 64  # bags that a learner may train together
 
 
 class _Places:
@@ -31,12 +34,44 @@ def of_these_bags(task: Task, row_sets: RowSets, numbers: Sequence[int]) -> tupl
     X = task.X
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or not hasattr(task.learner, "fit_bags"):
         return task, row_sets
-    held = np.zeros(len(X), bool)
+    held = _held(row_sets, numbers, len(X))
+    if np.count_nonzero(held) > _SMALL * len(X):
+        return task, row_sets
+    return _part(task, row_sets, held)
+
+
+def runs_that_fit(
+    task: Task, row_sets: RowSets, numbers: Sequence[int]
+) -> Iterator[tuple[Task, RowSets, Sequence[int]]]:
+    """Yield bags of a table that is not in memory, as many at a time as memory holds the rows of, with these rows.
+
+    Every run reads the pieces of the table that hold some of its rows once. Runs are of whole groups of bags.
+    """
+    X = task.X
+    most = max(1, _READ_BYTES // max(1, X.row_bytes))
+    start = 0
+    while start < len(numbers):
+        run: Sequence[int] = numbers[start : start + 1]
+        held = _held(row_sets, run, len(X))
+        for length in (BLOCK, *range(_LARGEST_GROUP, len(numbers) - start + _LARGEST_GROUP, _LARGEST_GROUP)):
+            more = numbers[start : start + length]
+            wider = held | _held(row_sets, more[len(run) :], len(X))
+            if np.count_nonzero(wider) > most:
+                break
+            run, held = more, wider
+        yield *_part(task, row_sets, held), run
+        start += len(run)
+
+
+def _held(row_sets: RowSets, numbers: Sequence[int], n: int) -> NDArray[np.bool_]:
+    held = np.zeros(n, bool)
     for number in numbers:
         held[row_sets[number]] = True
-    rows = np.flatnonzero(held)
-    if len(rows) > _SMALL * len(X):
-        return task, row_sets
+    return held
+
+
+def _part(task: Task, row_sets: RowSets, held: NDArray[np.bool_]) -> tuple[Task, RowSets]:
+    X, rows = task.X, np.flatnonzero(held)
     params = params_of_rows(X, task.fit_params, rows)
     part = replace(task, X=X[rows], codes=task.codes[rows], fit_params=params)
     return part, _Places(row_sets, np.cumsum(held) - 1)

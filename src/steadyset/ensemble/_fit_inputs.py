@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, has_fit_parameter,
 
 from steadyset._base import validation
 from steadyset._base.label_codes import encode
+from steadyset._base.outside_rows import OutsideRows
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import check_sample_weight, num_samples
 from steadyset.bags import CodedLabels, RowIds, coupling_of
@@ -66,6 +67,8 @@ def check(
             f"y must be given: {type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     rows = validate_data(estimator, as_rows(X), skip_check_array=True)
+    if estimator.oob_score and isinstance(rows, OutsideRows):
+        raise ValueError("oob_score must be False for rows that are not in memory, which every bag would have to read.")
     n = num_samples(rows)
     check_consistent_length(rows, y)
     if n < 2:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from steadyset._base import validation
+from steadyset._base.outside_rows import in_memory
 from steadyset._base.rows import as_rows
 from steadyset._base.sklearn_doors import num_samples
 from steadyset.audit import (
@@ -112,7 +113,7 @@ class FittedBags(SetPredictor):
         BagPredictions
         """
         check_is_fitted(self)
-        points = self._points(X)
+        points = in_memory(self._points(X))
         proba: Any = _prediction.together(self.groups_, points, self.bags_.n_bags, self.n_jobs)
         if proba is not None:
             return exact_predictions(proba, self.bags_, self.classes_)
@@ -292,4 +293,4 @@ class FittedBags(SetPredictor):
 
     def _bag_probabilities(self, X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
         check_is_fitted(self)
-        return _prediction.bag_probabilities(self.groups_, self._points(X), self.n_jobs)
+        return _prediction.bag_probabilities(self.groups_, in_memory(self._points(X)), self.n_jobs)

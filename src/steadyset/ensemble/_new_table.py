@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base import validation
+from steadyset._base.outside_rows import OutsideRows
 from steadyset._base.words import counted
 from steadyset.bags import Bags
 from steadyset.ensemble import _fit_record
@@ -142,7 +143,7 @@ def _same_bags(model: Any, now: FitRecord, data: FitInputs, bags: Bags) -> NDArr
     if before.units is None or now.units is None:
         return nothing
     reads = getattr(model.groups_[0], "reads", None)
-    if reads is not None and not reads(data.X):
+    if reads is not None and not reads(data.X[:1] if isinstance(data.X, OutsideRows) else data.X):
         return nothing
     same_draw = (old.bag_size, old.resampling) == (bags.bag_size, bags.resampling) and old.ids == bags.ids
     if same_draw and np.array_equal(before.units, now.units):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset._base.one_thread import one_thread
+from steadyset._base.outside_rows import in_memory
 from steadyset._base.sklearn_doors import num_samples, take
 from steadyset.bags import BLOCK
 from steadyset.ensemble._clusters import LOCAL, is_elsewhere, n_workers
@@ -35,7 +36,7 @@ def in_blocks(X: Any, step: int) -> Iterator[tuple[slice, Any]]:
     """Yield the points of X block by block, each with its place."""
     n = num_samples(X)
     if n <= step:
-        yield slice(0, n), X
+        yield slice(0, n), in_memory(X)
         return
     for start in range(0, n, step):
         place = slice(start, min(start + step, n))

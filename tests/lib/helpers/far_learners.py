@@ -41,6 +41,11 @@ class FarLogistic(LogisticRegression):
         self.trained_in = os.getpid()
         return super().fit(X, y, sample_weight)
 
+    def predict_proba(self, X):
+        if "FAR_LEARNER_NOTES" in os.environ:
+            Path(os.environ["FAR_LEARNER_NOTES"], f"predicted-{os.getpid()}").touch()
+        return super().predict_proba(X)
+
 
 LEARNERS = {
     "trees": FarTrees(max_depth=4),

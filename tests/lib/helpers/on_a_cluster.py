@@ -17,7 +17,10 @@ from pathlib import Path
 LIB = str(Path(__file__).parents[1])
 sys.path.insert(0, LIB)
 os.environ["PYTHONPATH"] = LIB + os.pathsep + os.environ.get("PYTHONPATH", "")  # of workers, which start later
-NOTES = os.environ["FAR_LEARNER_NOTES"] = tempfile.mkdtemp()
+# Workers that import this file have the folder of the process that started them.
+NOTES = os.environ["FAR_LEARNER_NOTES"] = os.environ.get("FAR_LEARNER_NOTES") or tempfile.mkdtemp()
+
+KILLED = []
 
 import joblib  # noqa: E402
 import numpy as np  # noqa: E402
@@ -84,7 +87,9 @@ def main(engine, ending, *names):
                 model.predict_proba(X)
                 by_prediction = received() - before - by_fit
                 found = [model.predict_proba(points), model.bag_predictions(points).proba]
+                who_predicted()
                 found += [model.audit(points).instability]
+                for_audit = who_predicted()
                 found += [model.fit_predict_bags(X, y, points, sample_weight=weights).proba]
             proba = home.bag_predictions(points).proba
             expected = [home.predict_proba(points), proba, home.audit(points).instability, proba]
@@ -95,9 +100,20 @@ def main(engine, ending, *names):
                 "same": [bool(np.array_equal(a, b)) for a, b in zip(found, expected, strict=True)],
                 "at_home": os.getpid() in places,
                 "places": len(places),
+                "killed": len(KILLED),
+                "audit_at_home": os.getpid() in for_audit,
+                "audit_places": len(for_audit),
                 "moved": [by_fit / X.nbytes, by_prediction / X.nbytes],
             }
             print(json.dumps(answer), flush=True)
+
+
+def who_predicted():
+    """Return the processes in which logistic regressions have predicted since the last call."""
+    found = [path for path in Path(NOTES).iterdir() if path.name.startswith("predicted-")]
+    for path in found:
+        path.unlink()
+    return {int(path.name.removeprefix("predicted-")) for path in found}
 
 
 def kill_the_first_that_trains():
@@ -105,6 +121,7 @@ def kill_the_first_that_trains():
     while not (found := [int(name) for name in os.listdir(NOTES) if name.isdigit() and int(name) != os.getpid()]):
         time.sleep(0.02)
     os.kill(found[0], signal.SIGKILL)
+    KILLED.append(found[0])
 
 
 if __name__ == "__main__":
