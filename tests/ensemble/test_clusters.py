@@ -34,9 +34,10 @@ def test_the_same_bits_on_a_cluster(engine, ending):
         if found["learner"] == "logistic":
             assert found["audit_places"] >= 1  # on workers alone
         if ending == "keep":
-            assert found["places"] == 2
+            assert 1 <= found["places"] <= 2  # a scheduler may give a few short tasks to one worker
             assert all(times <= 8 for times in found["moved"])  # X, which both workers need
             assert engine == "ray" or min(found["moved"]) > 1  # processes of one machine share memory with Ray
+    assert ending == "kill" or max(found["places"] for found in answers) == 2
 
 
 def test_work_that_joblib_does_here_has_the_data_that_were_sent():
