@@ -240,7 +240,11 @@ SIGNED = {
     "other points": (lambda a, t: a.update(input_shape=[8, 9], n_features_in=8), "not those of its layers"),
     "no layer": (lambda a, t: a["layers"].__setitem__(0, ["dataclass", {}]), "damaged"),
     "other layers": (lambda a, t: a["layers"].pop(), "layers must end with"),
-    "other epochs": (lambda a, t: a["arguments"].update(epochs=77), "not those of its layers"),
+    "other epochs": (lambda a, t: a["arguments"].update(epochs=77), "not those of its epochs"),
+    "epochs that would take all memory": (
+        lambda a, t: a["arguments"].update(epochs=2**31 - 1),
+        "not those of its epochs",
+    ),
     "nonsense": (lambda a, t: a["arguments"].update(optimizer="magic"), "optimizer must be"),
     "a tensor more": (lambda a, t: t.update(more=np.zeros(3, np.float32)), "not those of its layers"),
     "a tensor for one bag": (lambda a, t: t.update(losses=t["losses"][:1]), "not those of its layers"),

@@ -140,6 +140,8 @@ class LaneGroup:
         path = Path(folder) / _FILE
         about, tensors = _persist.read(path)
         try:
+            if tensors["losses"].shape[1:] != (about["arguments"]["epochs"],):  # before a rate is made for each of them
+                raise ValueError("its losses are not those of its epochs")
             prototype = _prototype_of(about)
             numbers, seeds = _whole_numbers(about["numbers"]), _whole_numbers(about["seeds"])
             if not numbers or len(set(numbers)) != len(numbers) or len(seeds) != len(numbers):
