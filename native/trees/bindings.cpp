@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -299,14 +301,16 @@ OwnedForest joined_runs(const std::vector<std::tuple<const OwnedForest*, int64_t
   return OwnedForest::joined(runs);
 }
 
+constexpr std::chrono::milliseconds kLook{5};  // a timed lock would need a newer C library, and is not seen by sanitizers
+
 // A forest as prediction reads it. The first call may take seconds, in which signals are answered; a thread that finds
 // another one at it waits.
 Forest ready(OwnedForest& forest) {
   if (forest.is_decided()) return forest.view();
-  std::unique_lock<std::timed_mutex> coding(forest.coding(), std::defer_lock);
+  std::unique_lock<std::mutex> coding(forest.coding(), std::defer_lock);
   std::optional<CodedForest> coded;
   split(1, 1, 1, [&](int64_t, int64_t, Poll poll) {
-    while (!coding.try_lock_for(Signals::kEvery))
+    for (; !coding.try_lock(); std::this_thread::sleep_for(kLook))
       if (poll.ask(poll.whom)) return;
     if (!forest.is_decided()) coded = forest.code(poll);
   });

@@ -43,7 +43,7 @@ class OwnedForest {
   // lock. `decide` puts it in place: whoever calls holds both.
   bool is_decided() const { return decided_; }
   bool is_coded() const { return coded_.has_value(); }
-  std::timed_mutex& coding() { return *coding_; }
+  std::mutex& coding() { return *coding_; }
   std::optional<CodedForest> code(Poll poll) const;
   void decide(std::optional<CodedForest> coded);
   // How prediction reads it, once that is decided.
@@ -84,7 +84,7 @@ class OwnedForest {
 
   int32_t n_features_, n_classes_;
   bool wide_, decided_ = false;
-  std::unique_ptr<std::timed_mutex> coding_ = std::make_unique<std::timed_mutex>();
+  std::unique_ptr<std::mutex> coding_ = std::make_unique<std::mutex>();
   std::optional<CodedForest> coded_;  // in place of steps and leaf
   std::vector<Step<uint32_t>> steps_;
   std::vector<Step<uint64_t>> wide_steps_;

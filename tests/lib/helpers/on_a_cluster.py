@@ -14,11 +14,12 @@ import time
 import warnings
 from pathlib import Path
 
-LIB = str(Path(__file__).parents[1])
-sys.path.insert(0, LIB)
-os.environ["PYTHONPATH"] = LIB + os.pathsep + os.environ.get("PYTHONPATH", "")  # of workers, which start later
-# Workers that import this file have the folder of the process that started them.
-NOTES = os.environ["FAR_LEARNER_NOTES"] = os.environ.get("FAR_LEARNER_NOTES") or tempfile.mkdtemp()
+if __name__ == "__main__":  # workers, which start later and import this file, have the same folders
+    LIB = str(Path(__file__).parents[1])
+    sys.path.insert(0, LIB)
+    os.environ["PYTHONPATH"] = LIB + os.pathsep + os.environ.get("PYTHONPATH", "")
+    os.environ["FAR_LEARNER_NOTES"] = tempfile.mkdtemp()
+NOTES = os.environ.get("FAR_LEARNER_NOTES", "")
 
 KILLED = []
 
