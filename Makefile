@@ -97,7 +97,13 @@ sanitize: $(VENV)/.test
 	@tools/sanitize/run memory $(SECONDS)
 	@tools/sanitize/run threads $(SECONDS)
 
-bench: $(VENV)/.test
+# Forests of others; those that have no wheel for this Python are left out of the tables.
+RIVALS := scikit-learn-intelex snapml ydf
+$(VENV)/.rivals: | $(VENV)/.test
+	@for rival in $(RIVALS); do $(BIN)/python -m pip -q --disable-pip-version-check install $$rival || echo "bench: without $$rival"; done
+	@touch $@
+
+bench: $(VENV)/.test $(VENV)/.rivals
 	@$(BIN)/python -m benchmarks
 
 # An environment of its own: what checks a release is no dependency of the package.

@@ -179,11 +179,8 @@ class Bags:
     def membership(self, first: int = 0, last: int | None = None) -> NDArray[np.bool_]:
         """Return which rows bags first to last - 1 hold, as a bool array (bags, n_samples)."""
         last = self.n_bags if last is None else last
-        held = np.zeros((last - first, self.n_samples), bool)
-        for b in range(first, last):
-            ranks = self._stored.ranks(b)
-            held[b - first, ranks if self._order is None else self._order[ranks]] = True
-        return held
+        held = self._stored.marks(first, last)
+        return held if self._rank is None else held[:, self._rank]
 
     def next_row(self, bag: int) -> int:
         """Return the row that comes into a hash bag when one of its rows is deleted: the next smallest hash."""

@@ -32,6 +32,11 @@ class Bits:
         held = np.unpackbits(self.packed[first:last], axis=1, bitorder="little", count=self.n_samples)
         return (np.flatnonzero(held) % self.n_samples).reshape(last - first, -1)
 
+    def marks(self, first: int, last: int) -> NDArray[np.bool_]:
+        """Return which ranks several bags hold, (bags, n_samples)."""
+        held = np.unpackbits(self.packed[first:last], axis=1, bitorder="little", count=self.n_samples)
+        return held.view(np.bool_)
+
     def holds(self, rank: int) -> NDArray[np.bool_]:
         return (self.packed[:, rank >> 3] >> np.uint8(rank & 7) & 1).astype(bool)
 
@@ -65,6 +70,13 @@ class Indices:
     def ranks_of(self, first: int, last: int) -> NDArray[Any]:
         """Return the ranks of several bags of one size, a row per bag."""
         return self.flat[self.offsets[first] : self.offsets[last]].reshape(last - first, -1)
+
+    def marks(self, first: int, last: int) -> NDArray[np.bool_]:
+        """Return which ranks several bags hold, (bags, n_samples)."""
+        held = np.zeros((last - first, self.n_samples), np.bool_)
+        for bag in range(first, last):
+            held[bag - first, self.ranks(bag)] = True
+        return held
 
     def holds(self, rank: int) -> NDArray[np.bool_]:
         held = np.zeros(len(self.offsets) - 1, bool)
