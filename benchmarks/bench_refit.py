@@ -50,9 +50,9 @@ def main(rounds: int = 5) -> bool:
             fresh = np.minimum(fresh, spent(lambda fitted=fitted, X=X, y=y: fitted(X[1:], y[1:])))
         lines.append(Line(f"{name}: bags trained again", one.changes_.n_trained, unit="bags"))
         for place, time_of in enumerate(("CPU time", "wall clock")):
-            lines.append(Line(f"{name}: fresh fit, {time_of}", 1000 * fresh[place], unit="ms"))
-            lines.append(Line(f"{name}: refit, {time_of}", 1000 * again[place], unit="ms"))
-            ratio = fresh[place] / again[place]
+            lines.append(Line(f"{name}: fresh fit, {time_of}", 1000 * float(fresh[place]), unit="ms"))
+            lines.append(Line(f"{name}: refit, {time_of}", 1000 * float(again[place]), unit="ms"))
+            ratio = float(fresh[place] / again[place])
             lines.append(Line(f"{name}: fresh fit over refit, {time_of}", ratio, MARK, at_least=True))
     return report("refit", lines)
 
