@@ -26,6 +26,9 @@ struct BagsUnit {
   // smallest hash, which a deletion brings in. ids is null for the ids 0 .. n-1. False when memory runs out. What any of
   // these functions leaves behind when the poll stops it is not finished.
   bool (*smallest)(BagKey key, const uint64_t* ids, int64_t n, int64_t m, uint8_t* bits, int64_t* next, Poll poll);
+  // Whether the smallest hash of some new rows is not above that of every row in a bag, whose ids are ids[held].
+  bool (*enters)(BagKey key, const uint64_t* ids, const uint32_t* held, int64_t m, const uint64_t* fresh, int64_t n_fresh,
+                 Poll poll);
   // m draws with replacement from [0, n), in the order of the draws.
   void (*draw)(BagKey key, int64_t n, int64_t m, uint32_t* out, Poll poll);
   // The sums of columns [first, last).

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bags/api.hpp"
+#include "bags/known_rows.hpp"
 #include "parallel.hpp"
 #include "require.hpp"
 #include "view.hpp"
@@ -19,6 +20,7 @@ using namespace steadyset;
 namespace {
 
 constexpr int64_t kMost = int64_t{1} << 53;  // rows
+constexpr uint32_t kGone = std::numeric_limits<uint32_t>::max();
 
 // Whether `count` things are so many for each bag; a product of any two numbers could overflow.
 bool each_has(int64_t count, int64_t n_bags, int64_t many) {
@@ -43,6 +45,34 @@ void hash_bags(nb::handle keys, nb::handle ids, int64_t n, int64_t m, nb::handle
       BagKey one = {key.as<const uint64_t>()[2 * b], key.as<const uint64_t>()[2 * b + 1]};
       if (!chosen.smallest(one, id, n, m, out.as<uint8_t>() + b * width, following.as<int64_t>() + b, poll))
         enough_memory = false;
+    }
+  });
+  if (!enough_memory) throw std::bad_alloc();
+}
+
+// The bits that are set, in order, at most m of them.
+void put_rows(const std::vector<uint8_t>& bits, uint32_t* rows, int64_t m) {
+  int64_t found = 0;
+  for (size_t byte = 0; byte < bits.size(); ++byte)
+    for (unsigned left = bits[byte]; left != 0 && found < m; left &= left - 1)
+      rows[found++] = static_cast<uint32_t>(8 * byte) + static_cast<uint32_t>(__builtin_ctz(left));
+}
+
+// The same as hash_bags for few bags, as rows; ids: n uint64; rows: (n_bags, m) uint32, rising.
+void hash_rows(nb::handle keys, nb::handle ids, int64_t m, nb::handle rows, int threads) {
+  View key(keys, PyBUF_C_CONTIGUOUS), id(ids, PyBUF_C_CONTIGUOUS), out(rows, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  int64_t n_bags = key.count() / 2, n = id.count();
+  require(m >= 1 && m <= n && n < kGone, "m must lie between 1 and n, which must fit into 32 bits");
+  require(key->itemsize == 8 && id->itemsize == 8 && out->itemsize == 4 && each_has(out.count(), n_bags, m), "the arrays do not fit");
+  const BagsUnit& chosen = bags_unit();
+  std::atomic<bool> enough_memory{true};
+  split(n_bags, threads, 1, [&](int64_t first, int64_t last, Poll poll) {
+    std::vector<uint8_t> bits(static_cast<size_t>((n + 7) / 8));
+    int64_t next = 0;
+    for (int64_t b = first; b < last && enough_memory && !poll.ask(poll.whom); ++b) {
+      BagKey one = {key.as<const uint64_t>()[2 * b], key.as<const uint64_t>()[2 * b + 1]};
+      if (!chosen.smallest(one, id.as<const uint64_t>(), n, m, bits.data(), &next, poll)) enough_memory = false;
+      else put_rows(bits, out.as<uint32_t>() + b * m, m);
     }
   });
   if (!enough_memory) throw std::bad_alloc();
@@ -100,15 +130,117 @@ void digest_rows(nb::handle cells, nb::handle kinds, nb::handle ends, nb::handle
   });
 }
 
+// rows: (n, ...) of any numbers, contiguous; codes: n int64; key: two words each for a start, the code and every eight bytes
+// of a row, twice, uint64; out: (n, 2) uint64.
+void fingerprint_rows(nb::handle rows, nb::handle codes, nb::handle key, nb::handle out, int threads) {
+  View row = View::anywhere(rows, PyBUF_C_CONTIGUOUS);
+  View code(codes, PyBUF_C_CONTIGUOUS), word(key, PyBUF_C_CONTIGUOUS), to(out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  int64_t n = code.count();
+  require(code->itemsize == 8 && word->itemsize == 8 && to->itemsize == 8 && to.count() == 2 * n, "the arrays do not fit");
+  int64_t bytes = n == 0 ? 0 : row->len / n;
+  require(bytes * n == row->len && word.count() / 4 >= 2 + (bytes + 7) / 8, "the arrays do not fit");
+  split(n, threads, 64, [&](int64_t first, int64_t last, Poll poll) {
+    Pace pace{poll};
+    for (int64_t i = first; i < last && !pace.stop(8 + bytes); ++i)
+      to.as<Fingerprint>()[i] = fingerprint(static_cast<const char*>(row->buf) + i * bytes, bytes, code.as<const int64_t>()[i],
+                                            word.as<const FingerprintKey>());
+  });
+}
+
+// known: (m, 2) uint64; wanted: (n, 2) uint64; places: n int64, -1 for those that are not known.
+void known_places(nb::handle known, nb::handle wanted, nb::handle places) {
+  View from(known, PyBUF_C_CONTIGUOUS), asked(wanted, PyBUF_C_CONTIGUOUS), to(places, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  int64_t m = from.count() / 2, n = to.count();
+  require(from->itemsize == 8 && asked->itemsize == 8 && to->itemsize == 8 && asked.count() == 2 * n, "the arrays do not fit");
+  require(m <= std::numeric_limits<int32_t>::max(), "known rows must be numbered by 31 bits");
+  std::vector<Fingerprint> own(from.as<const Fingerprint>(), from.as<const Fingerprint>() + m);  // nobody changes it meanwhile
+  KnownRows rows(own.data(), m);
+  for (int64_t i = 0; i < n; ++i) to.as<int64_t>()[i] = rows.find(asked.as<const Fingerprint>()[i]);
+}
+
+// Two lists of rising words. places: where each of the first stands among the second, uint32, or 2^32 - 1; is_new: a byte for
+// each of the second, whether it is not among the first.
+void match_words(nb::handle before, nb::handle now, nb::handle places, nb::handle is_new) {
+  View old(before, PyBUF_C_CONTIGUOUS), fresh(now, PyBUF_C_CONTIGUOUS), to(places, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE),
+      flags(is_new, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  int64_t m = old.count(), n = fresh.count();
+  require(old->itemsize == 8 && fresh->itemsize == 8 && to->itemsize == 4 && to.count() == m && flags->len == n,
+          "the arrays do not fit");
+  require(n < kGone, "rows must be numbered by 32 bits");
+  const uint64_t *a = old.as<const uint64_t>(), *b = fresh.as<const uint64_t>();
+  for (int64_t i = 0, j = 0; i < m || j < n;) {
+    const bool both = i < m && j < n;
+    const bool from_first = both ? a[i] <= b[j] : i < m, from_second = both ? b[j] <= a[i] : j < n;
+    if (from_first) to.as<uint32_t>()[i] = from_second ? static_cast<uint32_t>(j) : kGone;
+    if (from_second) flags.as<uint8_t>()[j] = !from_first;
+    i += from_first;
+    j += from_second;
+  }
+}
+
+// held: (n_bags, m) uint32, places in `places`; moved: the same of what stands there, uint32; changed: a byte for each bag,
+// whether it held a row that is gone.
+void move_rows(nb::handle held, nb::handle places, nb::handle moved, nb::handle changed) {
+  View from(held, PyBUF_C_CONTIGUOUS), place(places, PyBUF_C_CONTIGUOUS), to(moved, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE),
+      flags(changed, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  int64_t n_bags = flags->len, n = place.count(), m = n_bags == 0 ? 0 : from.count() / n_bags;
+  require(from->itemsize == 4 && place->itemsize == 4 && to->itemsize == 4 && from.count() == n_bags * m && to.count() == n_bags * m,
+          "the arrays do not fit");
+  const uint32_t* at = place.as<const uint32_t>();
+  for (int64_t b = 0; b < n_bags; ++b) {
+    const uint32_t* row = from.as<const uint32_t>() + b * m;
+    uint32_t *out = to.as<uint32_t>() + b * m, most = 0;
+    for (int64_t i = 0; i < m; ++i) {
+      const uint32_t here = row[i];  // read once: another thread may change it
+      const uint32_t now = here < n ? at[here] : kGone;
+      out[i] = now;
+      most = now > most ? now : most;
+    }
+    flags.as<uint8_t>()[b] = most == kGone;
+  }
+}
+
+// keys: (n_bags, 2) uint64; ids: uint64; held: (n_bags, m) uint32, places in ids; fresh: uint64; entered: a byte for each bag.
+void entered_bags(nb::handle keys, nb::handle ids, nb::handle held, nb::handle fresh, nb::handle entered, int threads) {
+  View key(keys, PyBUF_C_CONTIGUOUS), id(ids, PyBUF_C_CONTIGUOUS), row(held, PyBUF_C_CONTIGUOUS), added(fresh, PyBUF_C_CONTIGUOUS),
+      flags(entered, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  int64_t n_bags = flags->len, m = n_bags == 0 ? 0 : row.count() / n_bags;
+  require(key->itemsize == 8 && key.count() == 2 * n_bags && id->itemsize == 8 && row->itemsize == 4 && added->itemsize == 8 &&
+              row.count() == n_bags * m,
+          "the arrays do not fit");
+  std::vector<uint32_t> own(row.as<const uint32_t>(), row.as<const uint32_t>() + n_bags * m);  // nobody changes it meanwhile
+  for (uint32_t at : own) require(at < id.count(), "held must be places in ids");
+  const BagsUnit& chosen = bags_unit();
+  split(n_bags, threads, 1, [&](int64_t first, int64_t last, Poll poll) {
+    for (int64_t b = first; b < last && !poll.ask(poll.whom); ++b) {
+      BagKey one = {key.as<const uint64_t>()[2 * b], key.as<const uint64_t>()[2 * b + 1]};
+      flags.as<uint8_t>()[b] =
+          chosen.enters(one, id.as<const uint64_t>(), own.data() + b * m, m, added.as<const uint64_t>(), added.count(), poll);
+    }
+  });
+}
+
 }  // namespace
 
 void bind_bags(nb::module_& m) {
   m.def("hash_bags", &hash_bags, nb::arg("keys"), nb::arg("ids").none(), nb::arg("n"), nb::arg("m"), nb::arg("bits"),
         nb::arg("next"), nb::arg("threads"), "Fill `bits` with the m rows of smallest hash of each bag.");
+  m.def("hash_rows", &hash_rows, nb::arg("keys"), nb::arg("ids"), nb::arg("m"), nb::arg("rows"), nb::arg("threads"),
+        "Fill `rows` with the m rows of smallest hash of each bag.");
   m.def("bootstrap_bags", &bootstrap_bags, nb::arg("keys"), nb::arg("n"), nb::arg("m"), nb::arg("draws"),
         nb::arg("threads"), "Fill `draws` with m draws with replacement from [0, n) for each bag.");
   m.def("sum_bags", &sum_bags, nb::arg("values"), nb::arg("take").none(), nb::arg("block"), nb::arg("out"),
         nb::arg("threads"), "Fill `out` with the float64 sum over bags, in a fixed order.");
   m.def("digest_rows", &digest_rows, nb::arg("cells"), nb::arg("kinds").none(), nb::arg("ends"), nb::arg("digests"),
         nb::arg("threads"), "Fill `digests` with the BLAKE2b digest of the cells of each row.");
+  m.def("fingerprint_rows", &fingerprint_rows, nb::arg("rows"), nb::arg("codes"), nb::arg("key"), nb::arg("out"),
+        nb::arg("threads"), "Fill `out` with the fingerprint of each row and its code under a secret key.");
+  m.def("known_places", &known_places, nb::arg("known"), nb::arg("wanted"), nb::arg("places"),
+        "Fill `places` with where each fingerprint stands among known ones.");
+  m.def("match_words", &match_words, nb::arg("before"), nb::arg("now"), nb::arg("places"), nb::arg("is_new"),
+        "Fill `places` with where each of some rising words stands among others, and `is_new` for these.");
+  m.def("move_rows", &move_rows, nb::arg("held"), nb::arg("places"), nb::arg("moved"), nb::arg("changed"),
+        "Fill `moved` with the new places of the rows that bags hold, and `changed` where one is gone.");
+  m.def("entered_bags", &entered_bags, nb::arg("keys"), nb::arg("ids"), nb::arg("held"), nb::arg("fresh"), nb::arg("entered"),
+        nb::arg("threads"), "Fill `entered` with whether a new row enters each bag.");
 }

@@ -180,6 +180,20 @@ bool smallest(BagKey key, const uint64_t* ids, int64_t n, int64_t m, uint8_t* bi
   return true;
 }
 
+bool enters(BagKey key, const uint64_t* ids, const uint32_t* held, int64_t m, const uint64_t* fresh, int64_t n_fresh, Poll poll) {
+  Pace pace{poll};
+  uint64_t least = ~static_cast<uint64_t>(0), most = 0;
+  for (int64_t i = 0; i < n_fresh && !pace.stop(1); ++i) {
+    uint64_t h = hashed(fresh[i], key);
+    if (h < least) least = h;
+  }
+  for (int64_t i = 0; i < m && !pace.stop(1); ++i) {
+    uint64_t h = hashed(ids[held[i]], key);
+    if (h > most) most = h;
+  }
+  return least <= most;
+}
+
 // floor(h n / 2^64) for n below 2^32: the upper word of h times n, and what the lower one carries into it.
 template <class W> inline W scaled_down(W h, uint64_t n) { return ((h >> 32) * n + ((h & uint64_t{0xffffffffu}) * n >> 32)) >> 32; }
 

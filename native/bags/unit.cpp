@@ -9,7 +9,7 @@ namespace steadyset {
 namespace STEADYSET_LEVEL {
 namespace {
 
-constexpr BagsUnit kUnit = {&smallest, &draw, &sum, &digest_rows};
+constexpr BagsUnit kUnit = {&smallest, &enters, &draw, &sum, &digest_rows};
 
 }  // namespace
 }  // namespace STEADYSET_LEVEL

@@ -128,18 +128,24 @@ void OwnedForest::append(const Run& run) {
   const int64_t node = root_.back() - first_node, entry_shift = entries_.back() - entry;
   const uint32_t node_shift = static_cast<uint32_t>(node), leaf_shift = static_cast<uint32_t>(static_cast<int64_t>(leaf_rows_.size()) - leaf);
   const auto put_nodes = [&](auto& to, const auto& from) {
-    for (size_t i = static_cast<size_t>(first_node); i < static_cast<size_t>(last_node); ++i) {
-      auto step = from[i];
+    const size_t begin = to.size();
+    put(to, from, first_node, last_node);
+    put(leaf_, part.leaf_, first_node, last_node);
+    for (size_t i = begin; i < to.size(); ++i) {
+      to[i].left += node_shift;
       // Of a leaf its class, or its number; 0 where the node is split.
-      const bool numbered = step.left == i && !(part.leaf_[i] & kPure);
-      leaf_.push_back(numbered ? part.leaf_[i] + leaf_shift : part.leaf_[i]);
-      step.left += node_shift;
-      to.push_back(step);
+      const bool numbered = to[i].left == i && !(leaf_[i] & kPure);
+      leaf_[i] += numbered ? leaf_shift : 0;
     }
   };
   wide_ ? put_nodes(wide_steps_, part.wide_steps_) : put_nodes(steps_, part.steps_);
-  for (int64_t t = run.first + 1; t <= run.last; ++t) root_.push_back(node + part.root_[static_cast<size_t>(t)]);
-  for (int64_t i = leaf + 1; i <= last_leaf; ++i) entries_.push_back(entry_shift + part.entries_[static_cast<size_t>(i)]);
+  const auto put_shifted = [&](auto& to, const auto& from, int64_t first, int64_t last, int64_t shift) {
+    const size_t begin = to.size();
+    put(to, from, first, last);
+    for (size_t i = begin; i < to.size(); ++i) to[i] += shift;
+  };
+  put_shifted(root_, part.root_, run.first + 1, run.last + 1, node);
+  put_shifted(entries_, part.entries_, leaf + 1, last_leaf + 1, entry_shift);
   put(leaf_rows_, part.leaf_rows_, leaf, last_leaf);
   put(entry_class_, part.entry_class_, entry, last_entry);
   put(entry_weight_, part.entry_weight_, entry, last_entry);

@@ -64,23 +64,64 @@ inline KeyAt* sort_keys(KeyAt* items, KeyAt* other, int64_t n, uint64_t differin
   return items;
 }
 
-inline int64_t rank_column(const void* keys, bool wide, int64_t n, uint32_t* ranks, uint64_t* distinct, Poll poll) {
-  Pace pace{poll};
-  Array<KeyAt> items, other;
-  if (!items.reserve(n) || !other.reserve(n)) return -1;
-  uint64_t differing = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const uint64_t key = wide ? static_cast<const uint64_t*>(keys)[i] : static_cast<const uint32_t*>(keys)[i];
-    items[i] = {key, static_cast<uint32_t>(i)};
-    differing |= key ^ items[0].key;
+struct Column {
+  const void* keys;
+  bool wide;
+  uint64_t operator[](int64_t row) const {
+    return wide ? static_cast<const uint64_t*>(keys)[row] : static_cast<const uint32_t*>(keys)[row];
   }
-  const KeyAt* sorted = sort_keys(items.get(), other.get(), n, differing, pace);
+};
+
+// Numbers the distinct keys of rows that are in order; row_at(i) is the row at place i.
+template <class RowAt> inline int64_t number_keys(const Column& keys, int64_t n, RowAt row_at, uint32_t* ranks, uint64_t* distinct) {
   int64_t rank = -1;
   for (int64_t i = 0; i < n; ++i) {
-    if (rank < 0 || sorted[i].key != distinct[rank]) distinct[++rank] = sorted[i].key;
-    ranks[sorted[i].row] = static_cast<uint32_t>(rank);
+    const uint32_t row = row_at(i);
+    const uint64_t key = keys[row];
+    if (rank < 0 || key != distinct[rank]) distinct[++rank] = key;
+    ranks[row] = static_cast<uint32_t>(rank);
   }
   return rank + 1;
+}
+
+// Puts neighbours in order that are so by the upper half of the item alone, which is a part of the key of the row in the
+// lower half. False where that is much work, and not yet done.
+inline bool settle(const Column& keys, uint64_t* items, int64_t n) {
+  int64_t left = 8 * n;
+  for (int64_t i = 1; i < n; ++i) {
+    for (int64_t j = i; j > 0 && items[j - 1] >> 32 == items[j] >> 32; --j) {
+      if (keys[static_cast<uint32_t>(items[j - 1])] <= keys[static_cast<uint32_t>(items[j])]) break;
+      if (--left < 0) return false;
+      const uint64_t swapped = items[j];
+      items[j] = items[j - 1];
+      items[j - 1] = swapped;
+    }
+  }
+  return true;
+}
+
+inline int64_t rank_column(const void* keys, bool wide, int64_t n, uint32_t* ranks, uint64_t* distinct, Poll poll) {
+  Pace pace{poll};
+  const Column column{keys, wide};
+  uint64_t differing = 0;
+  for (int64_t i = 1; i < n; ++i) differing |= column[i] ^ column[0];
+  if (differing == 0) return number_keys(column, n, [](int64_t i) { return static_cast<uint32_t>(i); }, ranks, distinct);
+  const int above = __builtin_clzll(differing), spread = 64 - above - __builtin_ctzll(differing);
+  const int bits = spread < 32 ? spread : 32;  // of a key that most often tell it from all others
+  {
+    Array<uint64_t> items, other;
+    if (!items.reserve(n) || !other.reserve(n)) return -1;
+    for (int64_t i = 0; i < n; ++i) items[i] = column[i] << above >> (64 - bits) << 32 | static_cast<uint64_t>(i);
+    if (pace.stop(16 * n)) return 0;
+    uint64_t* sorted = radix_sort(items.get(), other.get(), n, 32, 32 + bits);
+    if (spread == bits || settle(column, sorted, n))
+      return number_keys(column, n, [&](int64_t i) { return static_cast<uint32_t>(sorted[i]); }, ranks, distinct);
+  }
+  Array<KeyAt> items, other;
+  if (!items.reserve(n) || !other.reserve(n)) return -1;
+  for (int64_t i = 0; i < n; ++i) items[i] = {column[i], static_cast<uint32_t>(i)};
+  const KeyAt* sorted = sort_keys(items.get(), other.get(), n, differing, pace);
+  return number_keys(column, n, [&](int64_t i) { return sorted[i].row; }, ranks, distinct);
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
 """Bags of a changed table: those of a draw from scratch, of which only changed ones are drawn."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import steadyset as ss
+from steadyset import _native
 from steadyset.bags import RowIds, _redraw, draw_after
 
 RNG = np.random.default_rng(0)
@@ -33,7 +38,7 @@ def test_they_are_those_of_a_draw_from_scratch(kind, table, size):
     before = ss.draw_bags(1_000, 50, size, seed=3, sample_ids=IDS[kind](np.arange(1_000)), first=7)
     rows = TABLES[table]
     ids = IDS[kind](rows)
-    found = draw_after(before, len(rows), ids)
+    found = draw_after(before, len(rows), ids).bags
     expected = ss.draw_bags(len(rows), 50, size, seed=3, sample_ids=ids, first=7)
     assert found == expected
     assert found._stored.equals(expected._stored)
@@ -46,18 +51,44 @@ def test_they_are_those_of_a_draw_from_scratch(kind, table, size):
 def test_only_changed_bags_are_drawn(table, monkeypatch):
     before = ss.draw_bags(1_000, 50, 10, seed=3, sample_ids=IDS["content"](np.arange(1_000)))
     drawn = []
-    whole = _redraw.smallest_hashes
-    monkeypatch.setattr(_redraw, "smallest_hashes", lambda keys, *rest: drawn.append(len(keys)) or whole(keys, *rest))
+    native = SimpleNamespace(**{name: getattr(_native, name) for name in ("match_words", "move_rows", "entered_bags")})
+    native.hash_rows = lambda keys, *rest: drawn.append(len(keys)) or _native.hash_rows(keys, *rest)
+    monkeypatch.setattr(_redraw, "_native", native)
     monkeypatch.setattr(_redraw, "draw_bags", None)
     rows = TABLES[table]
     after = draw_after(before, len(rows), IDS["content"](rows))
     held = [set(WORDS[bag].tolist()) for bag in before]
-    assert sum(drawn) == sum(set(WORDS[rows][bag].tolist()) != had for bag, had in zip(after, held, strict=True))
+    changed = [set(WORDS[rows][bag].tolist()) != had for bag, had in zip(after.bags, held, strict=True)]
+    assert after.changed.tolist() == changed
+    assert sum(drawn) == sum(changed)
+    assert after.n_kept == len(np.intersect1d(rows, np.arange(1_000)))
 
 
 def test_ids_of_other_types_and_bootstrap_are_drawn_from_scratch():
     before = ss.draw_bags(1_000, 20, 10, sample_ids=IDS["given"](np.arange(1_000)))
     for ids in (IDS["names"](np.arange(999)), IDS["content"](np.arange(999))):
-        assert draw_after(before, 999, ids) == ss.draw_bags(999, 20, 10, sample_ids=ids)
+        assert draw_after(before, 999, ids).bags == ss.draw_bags(999, 20, 10, sample_ids=ids)
     positions = ss.draw_bags(1_000, 20, 10, "bootstrap")
-    assert draw_after(positions, 999, RowIds("position")) == ss.draw_bags(999, 20, 10, "bootstrap")
+    assert draw_after(positions, 999, RowIds("position")).bags == ss.draw_bags(999, 20, 10, "bootstrap")
+
+
+@st.composite
+def two_tables(draw):
+    """Ids of two tables that share some of them, whole numbers of either sign, in any order."""
+    everything = draw(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=60, max_size=200, unique=True))
+    n_gone, n_new = draw(st.integers(0, 5)), draw(st.integers(0, 5))
+    before, now = everything[n_new:], everything[: len(everything) - n_gone]
+    return np.array(draw(st.permutations(before)), np.int64), np.array(now, np.int64)
+
+
+@given(tables=two_tables(), size=st.integers(1, 3), seed=st.integers(0, 2**64), as_content=st.booleans())
+def test_any_rows_may_come_and_go(tables, size, seed, as_content):
+    before, now = (RowIds("content", ids.view(np.uint64)) if as_content else RowIds("given", ids) for ids in tables)
+    bags = ss.draw_bags(len(tables[0]), 12, size, seed=seed, sample_ids=before)
+    found = draw_after(bags, len(tables[1]), now)
+    expected = ss.draw_bags(len(tables[1]), 12, size, seed=seed, sample_ids=now)
+    assert found.bags._stored.equals(expected._stored)
+    if found.changed is not None:
+        held = [[ids[bag].tolist() for bag in drawn] for ids, drawn in zip(tables, (bags, expected), strict=True)]
+        assert found.changed.tolist() == [one != other for one, other in zip(*held, strict=True)]
+        assert found.n_kept == len(np.intersect1d(*tables))

@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 import steadyset as ss
 from steadyset import lanes
 from steadyset.bags import bag_key
+from steadyset.ensemble import _tasks
 
 LEARNERS = {
     "trees": lambda: None,
@@ -70,9 +71,22 @@ def held_ids(ids, seed, bag, size):
 
 
 def changed_by_hash(before, after, seed, n_bags, size):
-    """Return how many bags hold other rows in the second table."""
+    """Return the bags that hold other rows in the second table."""
     ids = [ss.content_ids(*one).values for one in (before, after)]
-    return sum(held_ids(ids[0], seed, b, size) != held_ids(ids[1], seed, b, size) for b in range(n_bags))
+    return [b for b in range(n_bags) if held_ids(ids[0], seed, b, size) != held_ids(ids[1], seed, b, size)]
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Give the numbers of the bags that are trained, as they come."""
+    found, whole = [], _tasks.resume_and_train
+
+    def train(task, row_sets, numbers, *rest, **more):
+        found.extend(numbers)
+        return whole(task, row_sets, numbers, *rest, **more)
+
+    monkeypatch.setattr(_tasks, "resume_and_train", train)
+    return found
 
 
 def assert_same_model(one, other, points, tmp_path):
@@ -109,17 +123,20 @@ def folder_bytes(folder):
 
 @pytest.mark.parametrize("how", ["dropped", "added", "relabelled"])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_refit_is_a_fresh_fit_to_the_bit(learner, how, tmp_path):
+def test_a_refit_is_a_fresh_fit_to_the_bit(learner, how, tmp_path, trained):
     n_bags = 30 if learner == "logistic" else 100  # groups of 64 trees, or of 16 networks
     for k in (1, 4, 40):
         after = changed_table(how, k)
-        one = copy.deepcopy(fitted(learner, n_bags)).refit(*after)
+        first = copy.deepcopy(fitted(learner, n_bags))
+        trained.clear()
+        one = first.refit(*after)
+        again = sorted(trained)
         fresh = model(learner, n_bags, classes=fitted(learner, n_bags).classes_).fit(*after)
         one.classes = fresh.classes
         assert_same_model(one, fresh, X, tmp_path / str(k))
         expected = changed_by_hash((X[:N], Y[:N]), after, 5, n_bags, 12)
-        assert 0 < expected <= n_bags
-        assert one.changes_.n_trained == expected
+        assert again == expected
+        assert one.changes_.n_trained == len(expected) > 0
         kept = N - k if how != "added" else N
         assert (one.changes_.n_kept, one.changes_.n_bags) == (kept, n_bags)
         assert one.changes_.n_dropped == (0 if how == "added" else k)
@@ -129,17 +146,32 @@ def test_a_refit_is_a_fresh_fit_to_the_bit(learner, how, tmp_path):
 @pytest.mark.trial
 @pytest.mark.parametrize("how", ["dropped", "added", "relabelled"])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_refit_of_a_large_table_is_a_fresh_fit(learner, how, tmp_path, full_trials):
+def test_a_refit_of_a_large_table_is_a_fresh_fit(learner, how, tmp_path, full_trials, trained):
     n, size, n_bags = (20_000, 400, 500) if full_trials else (1_000, 20, 20)
     rows, labels = table(n + n // 20, seed=1)
     first = model(learner, n_bags, size).fit(rows[:n], labels[:n])
     for k in (1, 10, n // 20):
         after = changed_table(how, k, n, rows, labels)
+        trained.clear()
         one = copy.deepcopy(first).refit(*after)
+        again = sorted(trained)
         fresh = model(learner, n_bags, size, classes=first.classes_).fit(*after)
         one.classes = fresh.classes
         assert_same_model(one, fresh, rows[:200], tmp_path / str(k))
-        assert one.changes_.n_trained == changed_by_hash((rows[:n], labels[:n]), after, 5, n_bags, size)
+        assert again == changed_by_hash((rows[:n], labels[:n]), after, 5, n_bags, size)
+        assert one.changes_.n_trained == len(again)
+
+
+def test_a_model_that_comes_out_of_a_file_knows_no_fingerprints(trained):
+    first = pickle.loads(pickle.dumps(fitted("trees")))
+    assert first.bags_.ids.known_rows is None
+    trained.clear()
+    first.refit(X[4:N], Y[4:N])
+    assert sorted(trained) == changed_by_hash((X[:N], Y[:N]), (X[4:N], Y[4:N]), 5, 100, 12)
+    assert first.bags_.ids.known_rows is not None
+    second = copy.deepcopy(fitted("trees")).refit(X[4:N], Y[4:N])
+    assert first.bags_ == second.bags_
+    assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
 
 
 def test_another_order_of_the_rows_trains_nothing(tmp_path):

@@ -143,3 +143,18 @@ def test_keys_at_an_odd_address_are_refused():
     keys = np.ndarray((6, 2), np.uint32, memory, offset=1)
     with pytest.raises(ValueError, match="keys must be aligned"):
         _native.tree_keys(np.zeros((6, 2), np.float32), keys[:, ::-1], 1)
+
+
+@pytest.mark.parametrize("n_close", [2, 5, 700])
+def test_values_that_differ_in_their_last_bits_alone_keep_their_order(n_close):
+    """Columns are sorted by 32 bits of their keys first: where these tie, the rest decides."""
+    rng = np.random.default_rng(n_close)
+    ends = rng.permutation(1_400) % n_close * 2.0**-52
+    X = np.column_stack([1 + ends, -1 - ends, rng.permutation(1_400) // n_close + 1 + ends, ends])
+    X[rng.random(X.shape) < 0.5] *= -1
+    y = rng.integers(3, size=1_400)
+    ranks = np.column_stack([np.unique(column, return_inverse=True)[1] for column in X.T]).astype(np.int64)
+    assert len(np.unique(X[:, 0])) > n_close
+    exact, by_rank = TreeClassifier(random_state=0).fit(X, y), TreeClassifier(random_state=0).fit(ranks, y)
+    assert np.array_equal(exact.apply(X), by_rank.apply(ranks))
+    assert np.array_equal(exact.predict_proba(X), by_rank.predict_proba(ranks))

@@ -92,6 +92,8 @@ def kernel_draw(rng):
     ids = rng.integers(0, 2**63, n, np.uint64) if rng.integers(2) else None
     called(rng, _native.hash_bags, keys, ids, n, m, np.empty((b, (n + 7) // 8), np.uint8), np.empty(b, np.int64))
     called(rng, _native.bootstrap_bags, keys, n, m, np.empty((b, m), np.uint32))
+    if ids is not None:
+        called(rng, _native.hash_rows, keys, ids, m, np.empty((b, m), np.uint32))
 
 
 def kernel_sum_bags(rng):
@@ -107,6 +109,23 @@ def kernel_digest_rows(rng):
     kinds = rng.integers(0, 9, n * c, np.uint64) if rng.integers(2) else None
     ends = np.sort(rng.integers(0, n * c + 1, n))
     called(rng, _native.digest_rows, numbers(rng, (n * c,)), kinds, ends, np.empty((n, 2), np.uint64))
+
+
+def kernel_known_rows(rng):
+    """Find rows of a table before, and follow the bags that held them."""
+    n, m, w = _sizes(rng, 60, 60, 40)
+    key = rng.integers(0, 2**63, 4 * (2 + (w + 7) // 8), np.uint64)
+    prints = np.empty((n, 2), np.uint64)
+    rows = rng.integers(0, 3, (n, w), np.uint8)
+    called(rng, _native.fingerprint_rows, rows, rng.integers(0, 3, n), key, prints)
+    _native.known_places(prints[rng.integers(0, n, m)], prints, np.empty(n, np.int64))
+    before, now = (np.unique(rng.integers(0, 100, size).astype(np.uint64)) for size in (n, m))
+    places, b = np.empty(len(before), np.uint32), int(rng.integers(1, 6))
+    _native.match_words(before, now, places, np.empty(len(now), bool))
+    held = rng.integers(0, len(before), (b, int(rng.integers(1, 9)))).astype(np.uint32)
+    _native.move_rows(held, places, np.empty_like(held), np.empty(b, bool))
+    keys = rng.integers(0, 2**63, (b, 2), np.uint64)
+    called(rng, _native.entered_bags, keys, before, held, now, np.empty(b, bool))
 
 
 def _audited(rng):
@@ -280,6 +299,7 @@ KERNELS = [
     kernel_draw,
     kernel_sum_bags,
     kernel_digest_rows,
+    kernel_known_rows,
     kernel_audit,
     kernel_certify,
     kernel_weights,

@@ -8,16 +8,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from steadyset._base import validation
+from steadyset._base.rows import known_codes
 
 
 def encode(y: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Return the labels as columns of the label space, and that space, sorted."""
+    space = None if classes is None else np.unique(validation.classes(classes))
+    if space is not None and (codes := known_codes(y, space)) is not None:
+        return codes, space
     labels = column_or_1d(y, warn=True)
     _reject_missing(labels)
     if labels.dtype.kind != "U":  # texts can be nothing else
         check_classification_targets(labels)
     seen = np.unique(labels)
-    if classes is None:
+    if space is None:
         if len(seen) < 2:
             raise ValueError(
                 "y must have at least 2 classes, or classes must name the label space; "
@@ -25,7 +29,6 @@ def encode(y: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
             )
         space = seen
     else:
-        space = np.unique(validation.classes(classes))
         unknown = seen[~np.isin(seen, space)]
         if len(unknown):
             raise ValueError(f"y must hold labels of classes only; got {validation.shown(unknown.tolist()[0])}.")

@@ -48,3 +48,20 @@ def label_positions(y: NDArray[Any], classes: Any) -> tuple[NDArray[np.intp], ND
     if np.any(unknown):
         raise ValueError(f"y must hold labels in classes only; got {shown(y[unknown].tolist()[0])}.")
     return places, space
+
+
+def known_codes(y: Any, space: Any) -> NDArray[np.intp] | None:
+    """Return the place of each label in a sorted array of a few labels, in a fraction of the time that all checks take.
+
+    None where a label is not there, or where labels are no plain array of whole numbers, bools or texts.
+    """
+    plain = type(y) is np.ndarray and type(space) is np.ndarray and y.ndim == space.ndim == 1
+    if not plain or y.dtype.kind != space.dtype.kind or y.dtype.kind not in "biuU":
+        return None
+    if not 2 <= len(space) <= len(y) // 2 or not (space[1:] > space[:-1]).all():  # more are hardly labels
+        return None
+    in_a_row = y.dtype == space.dtype == np.intp and int(space[-1]) - int(space[0]) == len(space) - 1
+    codes = y - space[0] if in_a_row else np.searchsorted(space, y)  # as 0, 1, ... mostly are
+    if codes.min() < 0 or codes.max() >= len(space):
+        return None
+    return codes if (space[codes] == y).all() else None

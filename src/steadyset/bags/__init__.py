@@ -8,13 +8,14 @@ from steadyset.bags._hash import bag_key, id_words
 from steadyset.bags._learner_seeds import bag_seed
 from steadyset.bags._mend import GOAL, WEAK, Mend, mend
 from steadyset.bags._predictions import BLOCK, BagPredictions, checked_predictions, exact_predictions, sum_bags
-from steadyset.bags._redraw import draw_after
+from steadyset.bags._redraw import Redraw, draw_after
 from steadyset.bags._row_ids import (
     POSITIONS,
     CodedLabels,
     RowIds,
     content_digests,
     content_ids,
+    content_ids_after,
     content_words,
     given_ids,
     group_ids,
@@ -32,6 +33,7 @@ __all__ = [
     "CodedLabels",
     "Mend",
     "Part",
+    "Redraw",
     "RowIds",
     "SavedBags",
     "bag_digests",
@@ -43,6 +45,7 @@ __all__ = [
     "concatenate",
     "content_digests",
     "content_ids",
+    "content_ids_after",
     "content_words",
     "coupling_of",
     "draw_after",

@@ -9,7 +9,7 @@ import numpy as np
 
 from steadyset._base import digests, validation
 from steadyset._base.outside_rows import OutsideRows
-from steadyset.bags import Bags, Part, bag_seed, draw_after, draw_bags
+from steadyset.bags import Bags, Part, Redraw, bag_seed, draw_after, draw_bags
 from steadyset.ensemble import _checkpoint, _few_rows, _tasks
 from steadyset.ensemble._fit_inputs import FitInputs
 from steadyset.ensemble._prediction import points_per_block
@@ -34,13 +34,18 @@ class BagFit:
         if self.model.checkpoint is not None and before not in (None, self.checkpoint_name):
             _checkpoint.begin_after(self.model.checkpoint, self.checkpoint_name, str(before))
 
-    def draw(self, n_bags: int, before: Bags | None = None) -> Bags:
+    def draw(self, n_bags: int) -> Bags:
         """Return the first `n_bags` bags: they depend on the seed and their number alone, not on those before."""
         data = self.data
-        same_draw = ((Part(self.seed, 0, n_bags),), data.bag_size, data.resampling)
-        if before is not None and (before.parts, before.bag_size, before.resampling) == same_draw:
-            return draw_after(before, data.n_samples, data.ids)
         return draw_bags(data.n_samples, n_bags, data.bag_size, data.resampling, self.seed, data.ids)
+
+    def draw_after(self, before: Bags, n_bags: int) -> Redraw:
+        """Return the same from the bags of an earlier table, with what changed where that is found on the way."""
+        data = self.data
+        same_draw = ((Part(self.seed, 0, n_bags),), data.bag_size, data.resampling)
+        if (before.parts, before.bag_size, before.resampling) == same_draw:
+            return draw_after(before, data.n_samples, data.ids)
+        return Redraw(self.draw(n_bags))
 
     def run(
         self, bags: Bags, numbers: Sequence[int], advance: Callable[[int], object], X_eval: Any = None

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from steadyset._base.outside_rows import in_memory
 from steadyset._base.sklearn_doors import CallbackSupportMixin, with_callbacks
 from steadyset.audit import anytime_alpha
-from steadyset.bags import BagPredictions
+from steadyset.bags import BagPredictions, Redraw
 from steadyset.ensemble import (
     _bag_fits,
     _checkpoint,
@@ -278,7 +278,7 @@ class StableClassifier(CallbackSupportMixin, FittedBags, MetaEstimatorMixin, Cla
         check_is_fitted(self)
         _new_table.require_own_bags(self)
         self._points(X)
-        before = AsBefore(self.classes_, BagPlan(self.bags_.bag_size or 0, self.bags_.n_bags))
+        before = AsBefore(self.classes_, BagPlan(self.bags_.bag_size or 0, self.bags_.n_bags), self.bags_.ids)
         given = {"sample_ids": sample_ids, "groups": groups, "sample_weight": sample_weight, **fit_params}
         return self._fit_again(X, y, before, given)
 
@@ -491,12 +491,12 @@ class StableClassifier(CallbackSupportMixin, FittedBags, MetaEstimatorMixin, Cla
     def _fit_bags(self, data: FitInputs, n_bags: int, keep: bool = False) -> None:
         """Fit bags and become the ensemble of them; with `keep`, bags that the model has and that are the same stay."""
         fit = _bag_fits.bag_fit(self, data, self.seed_ if keep else None)
-        bags = fit.draw(n_bags, self.bags_ if keep else None)
-        found = _fit_record.record(self._learner(), data)
+        drawn = fit.draw_after(self.bags_, n_bags) if keep else Redraw(fit.draw(n_bags))
+        bags, found = drawn.bags, _fit_record.record(self._learner(), data)
         work, changes = _new_table.all_anew(n_bags), None
         if keep:
-            work = _new_table.work_left(self, found, data, bags)
-            changes = _new_table.changes(self, found, data, work)
+            work = _new_table.work_left(self, found, data, drawn)
+            changes = _new_table.changes(self, found, data, work, drawn)
             fit.begin_after(vars(self).get("checkpoint_name_"))
         with bag_progress(self, work.n_bags, self.verbose) as advance:
             groups = work.done(lambda numbers: [group for _, group in fit.run(bags, numbers, advance)])

@@ -11,6 +11,7 @@ from steadyset.bags import BLOCK
 from steadyset.ensemble._tasks import RowSets, Task
 
 _SMALL = 0.5  # of the table; a larger part is not worth a copy
+_KEPT_ROWS = 1 << 20  # of bags: so few are not worked out twice
 _READ_BYTES = 256 << 20  # of a table that is not in memory
 _LARGEST_GROUP = 64  # bags that a learner may train together
 
@@ -34,6 +35,8 @@ def of_these_bags(task: Task, row_sets: RowSets, numbers: Sequence[int]) -> tupl
     X = task.X
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or not hasattr(task.learner, "fit_bags"):
         return task, row_sets
+    if len(numbers) * len(row_sets[numbers[0]]) <= _KEPT_ROWS:
+        row_sets = {number: row_sets[number] for number in numbers}
     held = _held(row_sets, numbers, len(X))
     if np.count_nonzero(held) > _SMALL * len(X):
         return task, row_sets

@@ -40,10 +40,11 @@ class FitInputs:
 
 @dataclass(frozen=True)
 class AsBefore:
-    """What a refit keeps of a fit: its label space and, unless they break a promise, its bags."""
+    """What a refit keeps of a fit: its label space and, unless they break a promise, its bags; and the ids of then."""
 
     classes: NDArray[Any]
     bags: BagPlan
+    ids: RowIds
 
 
 def check(
@@ -78,7 +79,8 @@ def check(
     params = _params_for_learner(estimator, rows, sample_weight, own, fit_params)
     together = None
     if groups is None:
-        ids = _row_ids.chosen(sample_ids, rows, CodedLabels(labels, codes), params)
+        earlier = None if before is None else before.ids
+        ids = _row_ids.chosen(sample_ids, rows, CodedLabels(labels, codes), params, earlier)
     else:
         found = _row_ids.of_groups(sample_ids, groups, rows, CodedLabels(labels, codes), params)
         ids, together = found.ids, found.rows

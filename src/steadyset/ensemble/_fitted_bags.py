@@ -284,7 +284,11 @@ class FittedBags(SetPredictor):
         return RowGroups(labels, self.group_rows_, self.group_ends_)
 
     def _points(self, X: Any, name: str = "X") -> Any:
-        return validate_data(self, as_rows(X, name), skip_check_array=True, reset=False)
+        rows = as_rows(X, name)
+        named, n_features = "feature_names_in_" in vars(self), vars(self).get("n_features_in_")
+        if type(rows) is np.ndarray and rows.shape[1] == n_features and not named:
+            return rows  # nothing is left to check, and looking for names takes a while
+        return validate_data(self, rows, skip_check_array=True, reset=False)
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
         check_is_fitted(self)

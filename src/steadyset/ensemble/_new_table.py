@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from steadyset._base import validation
 from steadyset._base.outside_rows import OutsideRows
 from steadyset._base.words import counted
-from steadyset.bags import Bags
+from steadyset.bags import Bags, Redraw
 from steadyset.ensemble import _fit_record
 from steadyset.ensemble._fit_inputs import FitInputs
 from steadyset.ensemble._fit_record import FitRecord
@@ -108,33 +108,30 @@ def all_anew(n_bags: int) -> Work:
     return Work([], [], [], list(range(n_bags)))
 
 
-def work_left(model: Any, now: FitRecord, data: FitInputs, bags: Bags) -> Work:
+def work_left(model: Any, now: FitRecord, data: FitInputs, drawn: Redraw) -> Work:
     """Return what is left to do for these bags of another table, or more bags of the same one."""
-    changed = np.ones(bags.n_bags, bool)
-    same = _same_bags(model, now, data, bags)
-    changed[: len(same)] = ~same
-    if all(changed):
+    bags = drawn.bags
+    same = _same_bags(model, now, data, drawn)
+    stays = {number for number, is_same in enumerate(same.tolist()) if is_same}
+    if not stays:
         return all_anew(bags.n_bags)
     kept, mended = [], []
-    anew = changed.copy()
+    anew = set(range(bags.n_bags))
     for group in model.groups_:
-        numbers = np.array([number for number in group.numbers if number < bags.n_bags], np.intp)
-        whole = len(numbers) == len(group.numbers)
-        if whole and not changed[numbers].any():
+        if stays.issuperset(group.numbers):
             kept.append(group)
-            anew[numbers] = False
-        elif whole and not changed[numbers].all() and hasattr(group, "gathered"):
+        elif hasattr(group, "gathered") and max(group.numbers) < bags.n_bags and not stays.isdisjoint(group.numbers):
             mended.append(group)
-            anew[numbers] = False
         else:  # nothing of it is left, or it cannot be taken apart
-            anew[numbers] = True
-    again = [int(number) for group in mended for number in group.numbers if changed[number]]
-    return Work(kept, mended, again, np.flatnonzero(anew).tolist())
+            continue
+        anew.difference_update(group.numbers)
+    again = [int(number) for group in mended for number in group.numbers if number not in stays]
+    return Work(kept, mended, again, sorted(anew))
 
 
-def _same_bags(model: Any, now: FitRecord, data: FitInputs, bags: Bags) -> NDArray[np.bool_]:
+def _same_bags(model: Any, now: FitRecord, data: FitInputs, drawn: Redraw) -> NDArray[np.bool_]:
     """Return for each bag that the model has whether training it on the new table would give what it has."""
-    old: Bags = model.bags_
+    old, bags = model.bags_, drawn.bags
     n_bags = min(old.n_bags, bags.n_bags)
     nothing = np.zeros(n_bags, bool)
     before = _fit_record.remembered(model)
@@ -145,6 +142,8 @@ def _same_bags(model: Any, now: FitRecord, data: FitInputs, bags: Bags) -> NDArr
     reads = getattr(model.groups_[0], "reads", None)
     if reads is not None and not reads(data.X[:1] if isinstance(data.X, OutsideRows) else data.X):
         return nothing
+    if drawn.changed is not None and data.ids.kind == "content":  # the ids are the words
+        return ~drawn.changed
     same_draw = (old.bag_size, old.resampling) == (bags.bag_size, bags.resampling) and old.ids == bags.ids
     if same_draw and np.array_equal(before.units, now.units):
         return ~nothing
@@ -185,7 +184,7 @@ def require_comparable(model: Any, data: FitInputs, n_bags: int) -> None:
 _KINDS = {"given": "ids that the user gives", "content": "None for ids made of content", "position": '"position"'}
 
 
-def changes(model: Any, found: FitRecord, data: FitInputs, work: Work) -> TableChanges:
+def changes(model: Any, found: FitRecord, data: FitInputs, work: Work, drawn: Redraw) -> TableChanges:
     """Return what changed between the table of a model's fit and a new one, and warn where hardly anything is left."""
     before, now = _fit_record.remembered(model).units, found.units
     n_before, n_now, n_changed = model.bags_.n_samples, data.n_samples, 0
@@ -196,7 +195,7 @@ def changes(model: Any, found: FitRecord, data: FitInputs, work: Work) -> TableC
         n_kept = int(np.count_nonzero(before[old] == now[new]))
         n_changed = len(old) - n_kept
     elif data.ids.kind == "content":  # no two rows of a table have the same word
-        n_kept = len(before) + len(now) - _n_distinct(before, now)
+        n_kept = len(before) + len(now) - _n_distinct(before, now) if drawn.n_kept is None else drawn.n_kept
     else:
         n_kept = min(int(np.isin(*some).sum()) for some in ((now, before), (before, now)))
     unit = data.ids.unit

@@ -17,6 +17,7 @@ from steadyset.bags import (
     RowIds,
     content_digests,
     content_ids,
+    content_ids_after,
     given_ids,
     group_ids,
     id_words,
@@ -28,11 +29,13 @@ Labels = CodedLabels | NDArray[Any]
 _ALLOWED = 'None, "index", "position" or a sequence of distinct ids'
 
 
-def chosen(sample_ids: Any, X: Any, labels: Labels, fit_params: Mapping[str, Any]) -> RowIds:
-    """Return the ids of the rows, as `sample_ids` of `fit` asks for them."""
+def chosen(
+    sample_ids: Any, X: Any, labels: Labels, fit_params: Mapping[str, Any], before: RowIds | None = None
+) -> RowIds:
+    """Return the ids of the rows, as `sample_ids` of `fit` asks for them; `before` are those of an earlier table."""
     if sample_ids is None:
         try:
-            return of_content(X, labels, fit_params)
+            return content_ids_after(before, X, labels, **belonging_to_rows(X, fit_params))
         except TypeError as error:
             warnings.warn(f"{error} Positions are used: a dropped row redraws every bag.", stacklevel=5)
             return POSITIONS
@@ -88,6 +91,8 @@ def of_content(X: Any, labels: Labels, fit_params: Mapping[str, Any]) -> RowIds:
 
 def belonging_to_rows(X: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a learner's fit that have a value for each row, under names that cannot meet others."""
+    if not fit_params:
+        return {}
     first = np.arange(1)
     sliced = params_of_rows(X, fit_params, first)
     return with_parameters({name: value for name, value in fit_params.items() if sliced[name] is not value})

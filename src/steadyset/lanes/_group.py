@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from steadyset._base.runs import runs_of
 from steadyset._base.saved_folders import labels_from_json
 from steadyset._base.validation import shown
 from steadyset.lanes import _layers, _persist
@@ -107,8 +108,9 @@ class LaneGroup:
         -------
         group : LaneGroup
         """
-        trained = joined([group._trained.at(slice(place, place + 1)) for group, place in members])
-        numbers, seeds = zip(*((group.numbers[place], group.seeds[place]) for group, place in members), strict=True)
+        trained = joined([group._trained.at(slice(first, last)) for group, first, last in runs_of(members)])
+        numbers = [group.numbers[place] for group, place in members]
+        seeds = [group.seeds[place] for group, place in members]
         return LaneGroup(self._prototype, numbers, seeds, trained)
 
     def save(self, folder: str | os.PathLike[str]) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from steadyset._base.rows import label_positions
+from steadyset._base.rows import known_codes, label_positions
 from steadyset._base.sklearn_doors import check_sample_weight
 from steadyset._base.validation import word_seed
 from steadyset.lanes import _settings
@@ -281,15 +281,20 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn_shapes(self, X: Any, y: Any, classes: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Check the training data, keep their shapes, and return rows and label positions."""
-        x, y = validate_data(self, X, y, dtype=[np.float32, np.uint8], order="C", allow_nd=True)
+        read: dict[str, Any] = {"dtype": [np.float32, np.uint8], "order": "C", "allow_nd": True}
+        labels = known_codes(y, classes)
+        if labels is not None and type(X) is np.ndarray and X.shape[:1] == labels.shape:
+            x, self.classes_ = validate_data(self, X, **read), classes
+        else:
+            x, y = validate_data(self, X, y, **read)
+            check_classification_targets(y)
+            labels, self.classes_ = label_positions(y, classes)
         x = np.require(x, requirements=["C", "A"])  # slices of bytes need not be aligned
-        check_classification_targets(y)
         if x.ndim > 4:
             raise ValueError(f"X must have shape (n, features), (n, H, W) or (n, C, H, W); got {x.shape}.")
         if 0 in x.shape[1:]:
             raise ValueError(f"X must have at least one feature; got shape {x.shape}.")
         self.input_shape_ = x.shape[1:]
-        labels, self.classes_ = label_positions(y, classes)
         return x, labels.astype(np.int32)
 
     def _points(self, X: Any) -> NDArray[Any]:

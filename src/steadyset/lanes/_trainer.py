@@ -37,6 +37,9 @@ class Trained:
         return _combined([self], lambda arrays: arrays[0][index])
 
 
+_ARRAYS = tuple(field.name for field in fields(Trained))
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """All training rows with their labels, and the bags of them to train on, one seed per bag."""
@@ -73,13 +76,14 @@ def train_groups(
     ahead = max(GROUP // TOGETHER, threads) + threads
     running: deque[_Quartet] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="steadyset-lanes")
+    native_settings = settings.native()
 
     def submit(part: range) -> None:
         watch = _native.LanesWatch()
         rows = [bag_rows(data.bags[b], names[b], len(data.x)) for b in part]
         chosen = tuple(seeds[b] for b in part)
         future = pool.submit(
-            network.train, data.x, data.labels, rows, list(chosen), settings.native(), watch, weights=data.weights
+            network.train, data.x, data.labels, rows, list(chosen), native_settings, watch, weights=data.weights
         )
         running.append(_Quartet(tuple(part), chosen, watch, future))
 
@@ -137,7 +141,7 @@ def joined(parts: list[Trained]) -> Trained:
 
 def _combined(parts: list[Trained], combine: Callable[[list[Any]], Any]) -> Trained:
     """Return what `combine` makes of the parts' arrays, field by field; what is missing stays so."""
-    columns = ([getattr(part, field.name) for part in parts] for field in fields(Trained))
+    columns = ([getattr(part, name) for part in parts] for name in _ARRAYS)
     made: list[Any] = [None if arrays[0] is None else combine(arrays) for arrays in columns]
     return Trained(*made)
 

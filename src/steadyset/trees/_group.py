@@ -1,6 +1,5 @@
 """A group of trees in flat arrays: they predict together, and are saved together."""
 
-import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from steadyset import _native
+from steadyset._base.runs import runs_of
 from steadyset._base.sklearn_doors import num_samples
 from steadyset._base.validation import shown
 from steadyset.trees import _arrays
@@ -174,13 +174,9 @@ class TreeGroup:
         -------
         group : TreeGroup
         """
-        cuts = [0]  # where a run of neighbours in one group ends
-        for at in range(1, len(members) + 1):
-            if at == len(members) or members[at] != (members[at - 1][0], members[at - 1][1] + 1):
-                cuts.append(at)
-        runs = [(*members[first], last - first) for first, last in itertools.pairwise(cuts)]
-        forest = _arrays.joined_runs([(group._forest, place, place + length) for group, place, length in runs])
-        numbers, seeds = zip(*((group.numbers[place], group.seeds[place]) for group, place in members), strict=True)
+        forest = _arrays.joined_runs([(group._forest, first, last) for group, first, last in runs_of(members)])
+        numbers = [group.numbers[place] for group, place in members]
+        seeds = [group.seeds[place] for group, place in members]
         return TreeGroup(self._prototype, numbers, seeds, forest)
 
     def reads(self, X: Any) -> bool:

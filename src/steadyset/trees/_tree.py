@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from steadyset import _native
-from steadyset._base.rows import label_positions
+from steadyset._base.rows import known_codes, label_positions
 from steadyset._base.sklearn_doors import check_sample_weight
 from steadyset._base.validation import word_seed
 from steadyset.trees import _arrays, _columns
@@ -304,11 +304,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, X: Any, y: Any, classes: Any, n_jobs: int | None) -> tuple[_native.TreesTable, NDArray[np.uint16]]:
         """Check the training data, keep their columns and classes, and return ranked rows and label positions."""
         rows = self._checked(X, y, reset=True)
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(rows, labels)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        places, self.classes_ = label_positions(labels, classes)
+        places = known_codes(y, classes)
+        if places is not None and len(places) == len(rows):
+            self.classes_ = classes
+        else:
+            labels = column_or_1d(y, warn=True)
+            check_consistent_length(rows, labels)
+            assert_all_finite(labels, input_name="y")
+            check_classification_targets(labels)
+            places, self.classes_ = label_positions(labels, classes)
         if len(self.classes_) > _MOST_CLASSES:
             raise ValueError(f"classes must be at most {_MOST_CLASSES:,}; got {len(self.classes_):,}.")
         self._columns = _columns.learn(rows, getattr(self, "feature_names_in_", None))
@@ -335,7 +339,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learns_same(self, X: Any) -> bool:
         """Return whether a fit to this table would learn the same of its columns."""
-        return _columns.learn(self._checked(X, reset=False), getattr(self, "feature_names_in_", None)) == self._columns
+        names = getattr(self, "feature_names_in_", None)
+        plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in _NUMBERS and names is None  # nothing to be checked
+        return _columns.learn(X if plain else self._checked(X, reset=False), names) == self._columns
 
     def _alone(self) -> TreeGroup:
         """Return the fitted tree as a group of one."""
