@@ -31,7 +31,9 @@ def test_packages(name):
 
 
 def test_every_python_of_the_table_is_a_classifier():
-    (newest,) = re.findall(r"^\| Python \| [\d.]+ \| .* \| 3\.(\d+) \|$", (ROOT / "docs/api-promise.md").read_text(), re.M)
+    (newest,) = re.findall(
+        r"^\| Python \| [\d.]+ \| .* \| 3\.(\d+) \|$", (ROOT / "docs/api-promise.md").read_text(), re.M
+    )
     oldest = PROJECT["requires-python"].removeprefix(">=3.")
     named = re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"]))
     assert named == [str(minor) for minor in range(int(oldest), int(newest) + 1)]
