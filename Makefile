@@ -107,7 +107,7 @@ bench: $(VENV)/.test $(VENV)/.rivals
 	@$(BIN)/python -m benchmarks
 
 # An environment of its own: what checks a release is no dependency of the package.
-dist: $(VENV)/.core
+dist:
 	@rm -rf dist
 	@test -x build/dist-tools/bin/python || $(PYTHON) -m venv build/dist-tools
 	@build/dist-tools/bin/python -m pip -q --disable-pip-version-check install build twine check-wheel-contents pyroma
@@ -115,7 +115,7 @@ dist: $(VENV)/.core
 	@if tar tzf dist/*.tar.gz | grep -E '^[^/]*/(build|\.venv[^/]*|dist)/|\.(o|a|so|pyc|whl)$$'; then echo "dist: the source distribution must hold sources only; got these" >&2; exit 1; fi
 	@build/dist-tools/bin/twine check --strict dist/*
 	@build/dist-tools/bin/check-wheel-contents dist/*.whl
-	@build/dist-tools/bin/pyroma --min 8 dist/*.tar.gz # two points are for an address to write to; there is none yet
+	@build/dist-tools/bin/pyroma --skip-tests AuthorEmail --min 10 dist/*.tar.gz # there is no address to write to yet
 
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist docs/api docs/gallery .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -28,3 +28,12 @@ def test_python():
 @pytest.mark.parametrize("name", [name for name in TABLE if name != "Python"])
 def test_packages(name):
     assert TABLE[name] == floor(NAMES.get(name, name.lower()))
+
+
+def test_every_python_of_the_table_is_a_classifier():
+    (newest,) = re.findall(
+        r"^\| Python \| [\d.]+ \| .* \| 3\.(\d+) \|$", (ROOT / "docs/api-promise.md").read_text(), re.M
+    )
+    oldest = PROJECT["requires-python"].removeprefix(">=3.")
+    named = re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"]))
+    assert named == [str(minor) for minor in range(int(oldest), int(newest) + 1)]

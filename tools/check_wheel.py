@@ -21,6 +21,7 @@ CORE = [
     "tests/neighbors/test_search.py",
     "tests/lanes/test_groups.py",
     "tests/_base/test_released_files.py",
+    "tests/_base/test_python_threads.py",
 ]
 
 

@@ -27,7 +27,7 @@ BAR = "model.set_params(verbose=1).fit(X, y)"
 
 
 def text_of(html):
-    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html.replace("<wbr>", ""))).split())
 
 
 @pytest.fixture(scope="module")
@@ -96,5 +96,11 @@ def test_a_real_notebook_in_a_browser(tmp_path, request):
         ):
             assert words in shown
         assert page.locator("table").count() >= 3
+        heights = page.locator("table[style] td").evaluate_all("cells => cells.map(cell => cell.clientHeight)")
+        assert len(set(heights)) == 1  # no number is broken over two lines
+        hidden = page.locator("div:has(> table[style])").evaluate_all(
+            "all => all.map(one => one.scrollWidth - one.clientWidth)"
+        )
+        assert not any(hidden)  # nor is a column out of sight
         if os.environ.get("STEADYSET_SCREENSHOTS"):
             page.screenshot(path=FIGURES / "notebook.png", full_page=True)
