@@ -1,8 +1,8 @@
 """Models of which a point sees a few training rows: those without one of them, and one that all other rows share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from steadyset.audit._decision import Decision, decision
 from steadyset.audit._left_out import LeftOut
 from steadyset.audit._models import ReferenceModel
 from steadyset.audit._stability_audit import StabilityAudit
-from steadyset.audit._tally import MonteCarlo, NearRows, NearUnits, Subject, Tally
+from steadyset.audit._tally import MonteCarlo, NearRows, NearUnits, ShiftBoard, Subject, Tally
 from steadyset.selection import rule_name
 
 _SHIFT_ERROR = float(2.0**-23 * np.sqrt(2))  # shifts are kept as 32-bit numbers of at most sqrt(2)
@@ -42,6 +42,32 @@ class NearModels:
     def mean(self) -> NDArray[np.float64]:
         """Return the model on all rows."""
         return self.proba
+
+
+@dataclass(frozen=True, eq=False)
+class RankedShifts:
+    """Quantiles of all units' shifts, (points, levels), and the points at which one label leads in every model."""
+
+    quantiles: NDArray[np.float32]
+    settled: NDArray[np.bool_]
+
+
+class NearBlock(Protocol):
+    """Some consecutive points, whose models are made when they are asked for."""
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        """sigma^2 of each point."""
+
+    def parts(self, points: NDArray[np.intp] | None = None) -> Iterator[tuple[NDArray[np.intp], NearModels]]:
+        """Yield some of the points at a time, by their numbers in the block, with their models; default: all."""
+
+    def ranked(self, board: ShiftBoard, lead: float) -> RankedShifts:
+        """Rank the shifts of all models; a point is settled where one label leads by more than that in all of them."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +103,21 @@ class NearAuditRun:
         self._tally.add_near(self.done, NearRows(part.rows, self._unit_of), found, _SHIFT_ERROR, self._asked.threads)
         self.done += part.n_points
 
+    def add_block(self, block: NearBlock) -> None:
+        """Add the next points; where one label stays alone in the set, models are only ranked."""
+        if self._how.lone_margin is None or not self._how.kernels:
+            for _, part in block.parts():
+                self.add(part)
+            return
+        first = self.done
+        self._spread[first : first + block.n_points] = block.spread
+        ranked = block.ranked(self._tally.shift_board(first, self._unit_of), _leading(self._how.lone_margin))
+        self._tally.add_ranked(first, ranked.quantiles, _SHIFT_ERROR)
+        for points, part in block.parts(np.flatnonzero(~ranked.settled)):
+            found = _at_once(part, self._how, self._asked.threads)
+            self._tally.add_changes(first + points, NearRows(part.rows, self._unit_of), found)
+        self.done += block.n_points
+
     def result(self) -> StabilityAudit:
         """Return the audit of all points."""
         asked, rows = self._asked, self._asked.left_out.rows
@@ -95,15 +136,20 @@ class NearAuditRun:
 
 
 def audit_near_rows(
-    parts: Iterable[NearModels], rule: Any, asked: NearAudit, progress: Callable[[int, int], object] | None = None
+    blocks: Iterable[NearBlock], rule: Any, asked: NearAudit, progress: Callable[[int, int], object] | None = None
 ) -> StabilityAudit:
     """Measure, at each point, how many training rows turn its label set into a disjoint one when left out, exactly."""
     run = NearAuditRun(rule, asked)
-    for part in parts:
-        run.add(part)
+    for block in blocks:
+        run.add_block(block)
         if progress is not None:
             progress(run.done, asked.n_points)
     return run.result()
+
+
+def _leading(margin: float) -> float:
+    """Return a lead that leaves a label alone in its set, although rules round outward by 8 units in the last place."""
+    return margin * (1 + 2.0**-48) + 2.0**-43
 
 
 def _at_once(part: NearModels, how: Decision, threads: int) -> NearUnits:

@@ -263,8 +263,7 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
         points, threads = self._points(X), cpu.threads(self.n_jobs if n_jobs is None else n_jobs)
         asked = NearAudit(points.n_rows, n, drawn_rows(left_out, n, seed), self._algorithm(), seed, threads)
         chosen = self._rule() if rule is None else rule
-        parts = self._near_models(points, threads, _numbers_at_once(chosen, threads))
-        return audit_near_rows(parts, chosen, asked, progress)
+        return audit_near_rows(self._blocks(points, chosen, threads), chosen, asked, progress)
 
     def certify(self, X: Any) -> NeighborCertificates:
         """Say of each point which training rows can turn its set into a disjoint one, exactly and with certainty.
@@ -283,12 +282,12 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
         threads = cpu.threads(self.n_jobs)
         asked = NearAudit(points.n_rows, n, drawn_rows("all", n, 0), self._algorithm(), threads=threads)
 
-        def parts() -> Iterator[NearModels]:
-            for part in self._near_models(points, threads, _numbers_at_once(self._rule(), threads)):
-                probas.append(part.proba)
-                yield part
+        def blocks() -> Iterator[_models.NeighborBlock]:
+            for block in self._blocks(points, self._rule(), threads):
+                probas.append(block.votes.proba)
+                yield block
 
-        found = audit_near_rows(parts(), self._rule(), asked)
+        found = audit_near_rows(blocks(), self._rule(), asked)
         kind = "bootstrap" if self.bootstrap else "subbagging"
         return certified(found, np.concatenate(probas), self._rule(), self.bag_size_, kind)
 
@@ -420,14 +419,19 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
         for start in range(0, points.n_rows, many):
             yield nearest(self._index, points.part(start, min(start + many, points.n_rows)), depth, threads)
 
-    def _near_models(self, points: Table, threads: int, numbers_at_once: int = _MODEL_NUMBERS) -> Iterator[NearModels]:
-        """Yield the models without each row, some points at a time."""
+    def _blocks(self, points: Table, rule: Any, threads: int) -> Iterator[_models.NeighborBlock]:
+        """Yield the points, some at a time, with all that the models without each row are made of."""
         own, fewer, labels = self._weights(), self._weights(1), self._labels
         depth = min(max(own.depth, fewer.depth + 1), len(self.codes_))
-        few = max(1, numbers_at_once // (depth * labels.n_classes))
+        few = max(1, _numbers_at_once(rule, threads) // (depth * labels.n_classes))
         for rows in self._nearest(points, depth, threads):
-            for first in range(0, len(rows), few):
-                yield labels.models(rows[first : first + few], own, fewer, threads)
+            yield _models.NeighborBlock(labels, rows, labels.votes(rows, own, threads), fewer, few, threads)
+
+    def _near_models(self, points: Table, threads: int) -> Iterator[NearModels]:
+        """Yield the models without each row, some points at a time."""
+        for block in self._blocks(points, None, threads):
+            for _, part in block.parts():
+                yield part
 
     def _algorithm(self) -> str:
         drawn = "with" if self.bootstrap else "without"
