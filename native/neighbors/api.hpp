@@ -31,7 +31,12 @@ struct LeftOutRanks {
   const int64_t* whole;   // depth
   int64_t depth, n_classes;
   const double* own;      // the probabilities of the model on all rows
-  int64_t top;            // a label
+  int64_t top, second;    // labels
+};
+
+// Of some models: by how much `top` leads `second`, at least and at most, and all other labels, at least.
+struct Leads {
+  double least, most, of_others;
 };
 
 // What the models without each of these rows need and give.
@@ -51,8 +56,8 @@ struct NeighborsUnit {
   // Lists the places j < n with base[j] - 2 products[j] <= limit, and that number; returns how many they are. At most
   // 2^31 places.
   int64_t (*sift)(const float* products, const float* base, int64_t n, float limit, int32_t* places, float* low);
-  // Fills the shifts; returns by how much `top` leads all other labels in each of these models at least.
-  double (*left_out_shifts)(const LeftOutRanks& ranks, const LeftOutRoom& room);
+  // Fills the shifts; returns the leads in all of these models.
+  Leads (*left_out_shifts)(const LeftOutRanks& ranks, const LeftOutRoom& room);
 };
 
 STEADYSET_HOT_UNIT(NeighborsUnit, neighbors_unit)

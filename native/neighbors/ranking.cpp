@@ -11,11 +11,25 @@ namespace {
 
 constexpr size_t kWide = 16;  // numbers for each label, as in LeftOutRoom
 
-double lead_of(const double* proba, int64_t n_classes, int64_t top) {
-  double others = -std::numeric_limits<double>::infinity();
-  for (int64_t label = 0; label < n_classes; ++label)
-    if (label != top) others = std::max(others, proba[label]);
-  return proba[top] - others;
+// The two largest labels, the first of equal ones; the same one twice where there is no other.
+struct TopTwo {
+  int64_t top = 0, second = 0;
+  double of_others = -std::numeric_limits<double>::infinity();  // the largest entry of another label
+
+  explicit TopTwo(const std::vector<double>& proba) {
+    const auto at = [&](int64_t label) { return proba[static_cast<size_t>(label)]; };
+    for (int64_t label = 1; label < static_cast<int64_t>(proba.size()); ++label) {
+      int64_t last = label;
+      if (at(last) > at(top)) std::swap(last, top);
+      if (label == 1 || at(last) > at(second)) std::swap(last, second);
+      if (label > 1) of_others = std::max(of_others, at(last));
+    }
+  }
+};
+
+bool settles(const SettlingTask& task, const Leads& leads) {
+  const bool alone = leads.least > task.wide, both = leads.least >= 0 && leads.most < task.narrow;
+  return leads.of_others > task.wide && (alone || both);
 }
 
 }  // namespace
@@ -33,10 +47,12 @@ void rank_and_settle(const NearLabels& near, const SettlingTask& task, const Uni
   for (int64_t i = from; i < to && !pace.stop(task.depth * (8 + near.n_classes / 4)); ++i) {
     read_labels(near, i, labels);
     std::copy_n(task.proba + i * near.n_classes, classes, own.begin());
-    const int64_t top = std::max_element(own.begin(), own.end()) - own.begin();
-    const double least = unit.left_out_shifts(
-        {labels.data(), task.whole, task.depth, near.n_classes, own.data(), top}, room);
-    task.settled[i] = least > task.lead && lead_of(own.data(), near.n_classes, top) > task.lead;
+    const TopTwo two(own);
+    const double first = own[static_cast<size_t>(two.top)], lead = first - own[static_cast<size_t>(two.second)];
+    const Leads leads = unit.left_out_shifts(
+        {labels.data(), task.whole, task.depth, near.n_classes, own.data(), two.top, two.second}, room);
+    task.settled[i] = settles(task, {std::min(leads.least, lead), std::max(leads.most, lead),
+                                     std::min(leads.of_others, first - two.of_others)});
     ranking.rank(i, near.rows + i * near.stride, shift.data());
   }
   ranking.keep();

@@ -1,4 +1,4 @@
-// How far every row moves a point, and where no row can change a label that is alone in its set.
+// How far every row moves a point, and where no row can change its set.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -9,14 +9,14 @@
 
 namespace steadyset {
 
-// The models on all rows, (points, classes), and the weights of one row less. Where one label leads all others by more than
-// `lead`, it is alone in its set.
+// The models on all rows, (points, classes), and the weights of one row less. A label that trails the largest by more than
+// `wide` is not in the set; of two labels that lead all others so, both are where they are less than `narrow` apart.
 struct SettlingTask {
   const double* proba;
   const int64_t* whole;
   int64_t depth;
-  double lead;
-  uint8_t* settled;  // of each point, whether one label leads so in every model
+  double wide, narrow;
+  uint8_t* settled;  // of each point, whether every model has the same set and the same largest label
 };
 
 // Ranks the shifts of points [from, to), and says which of them are settled.

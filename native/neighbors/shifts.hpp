@@ -40,22 +40,22 @@ struct Together {
     return d * d;
   }
 
-  // By how much the label `top` leads all others.
-  Vec<double> lead() const {
-    Vec<double> others = broadcast(-__builtin_inf());
-    for (int64_t label = 0; label < ranks.top; ++label) others = larger(of(label), others);
-    for (int64_t label = ranks.top + 1; label < ranks.n_classes; ++label) others = larger(of(label), others);
-    return of(ranks.top) - others;
+  // The largest share of a label other than `top` and `second`.
+  Vec<double> others() const {
+    Vec<double> largest = broadcast(-__builtin_inf());
+    for (int64_t label = 0; label < ranks.n_classes; ++label)
+      if (label != ranks.top && label != ranks.second) largest = larger(of(label), largest);
+    return largest;
   }
 };
 
 // The model without the r-th nearest row differs from the one without the row before it by one weight, which goes from the
 // label of the one to that of the other.
-double left_out_shifts(const LeftOutRanks& ranks, const LeftOutRoom& room) {
+Leads left_out_shifts(const LeftOutRanks& ranks, const LeftOutRoom& room) {
   Together models = {ranks, room.shares};
   for (int64_t label = 0; label < ranks.n_classes; ++label) room.votes[label] = 0;
   for (int64_t r = 0; r < ranks.depth; ++r) room.votes[ranks.labels[r + 1]] += ranks.whole[r];
-  Vec<double> least = broadcast(__builtin_inf());
+  Vec<double> least = broadcast(__builtin_inf()), most = broadcast(-__builtin_inf()), of_others = least;
   for (int64_t first = 0; first <= ranks.depth; first += kTogether) {
     for (int l = 0; l < kTogether && first + l <= ranks.depth; ++l) {
       const int64_t r = first + l;
@@ -72,11 +72,12 @@ double left_out_shifts(const LeftOutRanks& ranks, const LeftOutRoom& room) {
       }
     }
     store_as_floats(room.shift + first, models.shift());
-    least = smaller(models.lead(), least);
+    Vec<double> top = models.of(ranks.top), lead = top - models.of(ranks.second);
+    least = smaller(lead, least);
+    most = larger(lead, most);
+    of_others = smaller(top - models.others(), of_others);
   }
-  double lead = least.lane(0);
-  for (int l = 1; l < kTogether; ++l) lead = least.lane(l) < lead ? least.lane(l) : lead;
-  return lead;
+  return {-largest_lane(0.0 - least), largest_lane(most), -largest_lane(0.0 - of_others)};
 }
 
 }  // namespace

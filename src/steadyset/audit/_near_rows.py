@@ -46,10 +46,27 @@ class NearModels:
 
 @dataclass(frozen=True, eq=False)
 class RankedShifts:
-    """Quantiles of all units' shifts, (points, levels), and the points at which one label leads in every model."""
+    """Quantiles of all units' shifts, (points, levels), and where every model has the same set and largest label."""
 
     quantiles: NDArray[np.float32]
     settled: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far a label must trail the largest to be left out for certain, and the runner-up at most to be selected.
+
+    Rules that keep to a margin select the runner-up within it, whatever the others, and no label beyond it.
+    """
+
+    wide: float
+    narrow: float
+
+    @classmethod
+    def of(cls, margin: float) -> "Margin":
+        """Return the margin blurred by more than the rounding of a difference and of rules, which is outward."""
+        blur = margin * 2.0**-46 + 2.0**-43
+        return cls(margin + blur, margin - blur)
 
 
 class NearBlock(Protocol):
@@ -66,8 +83,8 @@ class NearBlock(Protocol):
     def parts(self, points: NDArray[np.intp] | None = None) -> Iterator[tuple[NDArray[np.intp], NearModels]]:
         """Yield some of the points at a time, by their numbers in the block, with their models; default: all."""
 
-    def ranked(self, board: ShiftBoard, lead: float) -> RankedShifts:
-        """Rank the shifts of all models; a point is settled where one label leads by more than that in all of them."""
+    def ranked(self, board: ShiftBoard, margin: Margin) -> RankedShifts:
+        """Rank the shifts of all models, and find where all of them have the same set and the same largest label."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +121,14 @@ class NearAuditRun:
         self.done += part.n_points
 
     def add_block(self, block: NearBlock) -> None:
-        """Add the next points; where one label stays alone in the set, models are only ranked."""
+        """Add the next points; where no model can have another set, they are only ranked."""
         if self._how.lone_margin is None or not self._how.kernels:
             for _, part in block.parts():
                 self.add(part)
             return
         first = self.done
         self._spread[first : first + block.n_points] = block.spread
-        ranked = block.ranked(self._tally.shift_board(first, self._unit_of), _leading(self._how.lone_margin))
+        ranked = block.ranked(self._tally.shift_board(first, self._unit_of), Margin.of(self._how.lone_margin))
         self._tally.add_ranked(first, ranked.quantiles, _SHIFT_ERROR)
         for points, part in block.parts(np.flatnonzero(~ranked.settled)):
             found = _at_once(part, self._how, self._asked.threads)
@@ -145,11 +162,6 @@ def audit_near_rows(
         if progress is not None:
             progress(run.done, asked.n_points)
     return run.result()
-
-
-def _leading(margin: float) -> float:
-    """Return a lead that leaves a label alone in its set, although rules round outward by 8 units in the last place."""
-    return margin * (1 + 2.0**-48) + 2.0**-43
 
 
 def _at_once(part: NearModels, how: Decision, threads: int) -> NearUnits:

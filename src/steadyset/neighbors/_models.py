@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadyset import _native
-from steadyset.audit import NearModels, RankedShifts, ShiftBoard
+from steadyset.audit import Margin, NearModels, RankedShifts, ShiftBoard
 from steadyset.neighbors._weights import NeighborWeights
 
 
@@ -34,9 +34,7 @@ class Labels:
         )
         return found
 
-    def models(
-        self, rows: NDArray[np.int32], own: Votes, fewer: NeighborWeights, threads: int
-    ) -> NearModels:
+    def models(self, rows: NDArray[np.int32], own: Votes, fewer: NeighborWeights, threads: int) -> NearModels:
         """Return the models without each of the nearest rows, and the one that all other rows share.
 
         `own` is the model on all rows, `fewer` are the weights of one row less, `rows` (points, at least their
@@ -86,15 +84,16 @@ class NeighborBlock:
             own = Votes(self.votes.proba[some], self.votes.spread[some])
             yield some, self.labels.models(self.rows[some], own, self.fewer, self.threads)
 
-    def ranked(self, board: ShiftBoard, lead: float) -> RankedShifts:
-        """Rank the shifts of all models; a point is settled where one label leads by more than that in all of them."""
+    def ranked(self, board: ShiftBoard, margin: Margin) -> RankedShifts:
+        """Rank the shifts of all models, and find where all of them have the same set and the same largest label."""
         found = RankedShifts(board.empty_quantiles(self.n_points), np.empty(self.n_points, np.bool_))
         _native.neighbor_settle(
             self.rows,
             self.labels.codes,
             self.fewer.whole,
             self.votes.proba,
-            lead,
+            margin.wide,
+            margin.narrow,
             board.unit_of,
             board.first,
             board.score,
