@@ -12,8 +12,8 @@
 
 #include "audit/calls.hpp"
 #include "audit/counting.hpp"
-#include "audit/near_shifts.hpp"
 #include "audit/pairs.hpp"
+#include "audit/shift_views.hpp"
 #include "selection/asked.hpp"
 
 namespace nb = nanobind;
@@ -172,32 +172,26 @@ void near_points(nb::handle starts, nb::handle mean, nb::handle set, nb::handle 
   });
 }
 
-// rows: (points, near) int32 of any stride between points; unit_of: int32, one for each row; number: (points, near + 1)
-// int32; shift: float32, one for each model; score: float32 and leader: int64, one for each unit; levels: int64;
-// quantiles: (points, levels) float32; known: int64, one for each point.
+// rows: (points, near) int32 of any stride between points; number: (points, near + 1) int32; shift: float32, one for each
+// model; the others as in ShiftViews.
 void near_shifts(nb::handle rows, nb::handle unit_of, nb::handle number, nb::handle shift, int64_t first, nb::handle score,
-                 nb::handle leader, nb::handle levels, nb::handle quantiles, nb::handle known, int threads) {
-  constexpr int kRead = PyBUF_C_CONTIGUOUS, kWrite = PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE;
-  View near(rows, PyBUF_STRIDED_RO), units(unit_of, kRead), which(number, kRead), moved(shift, kRead), best(score, kWrite),
-      led(leader, kWrite), places(levels, kRead), found(quantiles, kWrite), counted(known, kWrite);
-  require(near->ndim == 2 && near->itemsize == 4 && units->itemsize == 4 && which->itemsize == 4 && moved->itemsize == 4 &&
-              best->itemsize == 4 && found->itemsize == 4,
-          "rows, unit_of and number must be int32, shifts float32");
+                 nb::handle leader, nb::handle levels, nb::handle quantiles, int threads) {
+  View near(rows, PyBUF_STRIDED_RO), which(number, PyBUF_C_CONTIGUOUS), moved(shift, PyBUF_C_CONTIGUOUS);
+  ShiftViews ranked(unit_of, score, leader, levels, quantiles);
+  require(near->ndim == 2 && near->itemsize == 4 && which->itemsize == 4 && moved->itemsize == 4,
+          "rows and number must be int32, shifts float32");
   const int64_t points = near->shape[0], n = near->shape[1];
   require(n <= 1 || near->strides[1] == 4, "rows must lie side by side");
   require(near->strides[0] >= 0 && near->strides[0] % 4 == 0 && reinterpret_cast<uintptr_t>(near->buf) % 4 == 0,
           "rows must be aligned");
-  require(led->itemsize == 8 && places->itemsize == 8 && counted->itemsize == 8 && led.count() == best.count() &&
-              which.count() == points * (n + 1) && found.count() == points * places.count() && counted.count() == points,
-          "the arrays do not fit");
-  NearRanks ranks = {near.as<const int32_t>(), near->strides[0] / 4, which.as<const int32_t>(), n,
-                     units.as<const int32_t>(), units.count(), moved.as<const float>(), moved.count()};
-  const std::vector<int64_t> rising(places.as<const int64_t>(), places.as<const int64_t>() + places.count());
-  const std::vector<float> before(best.as<float>(), best.as<float>() + best.count());
-  NearShifts out = {first,         before.data(),  best.as<float>(),  led.as<int64_t>(),    best.count(),
-                    rising.data(), places.count(), found.as<float>(), counted.as<int64_t>()};
+  require(which.count() == points * (n + 1), "the arrays do not fit");
+  NearRanks ranks = {near.as<const int32_t>(), near->strides[0] / 4, which.as<const int32_t>(), n, moved.as<const float>(),
+                     moved.count()};
+  const UnitOfRow units = ranked.rows();
+  const NearShifts out = ranked.out(first, points);
   std::mutex guard;
-  split(points, threads, 1, [&](int64_t from, int64_t to, Poll poll) { rank_shifts(ranks, out, from, to, guard, poll); });
+  split(points, threads, 1,
+        [&](int64_t from, int64_t to, Poll poll) { rank_shifts(ranks, units, out, from, to, guard, poll); });
 }
 
 // Fill spread and settled, one for each point.
@@ -234,7 +228,7 @@ void bind_audit(nb::module_& m) {
         nb::arg("sets"), nb::arg("n_common"), nb::arg("shift"), nb::arg("conflict"), nb::arg("apart"), nb::arg("jaccard"), nb::arg("threads"),
         "Compare every point's mean and set with those of the point's own models.");
   m.def("near_shifts", &near_shifts, nb::arg("rows"), nb::arg("unit_of"), nb::arg("number"), nb::arg("shift"),
-        nb::arg("first"), nb::arg("score"), nb::arg("leader"), nb::arg("levels"), nb::arg("quantiles"), nb::arg("known"),
+        nb::arg("first"), nb::arg("score"), nb::arg("leader"), nb::arg("levels"), nb::arg("quantiles"),
         nb::arg("threads"), "Fill the quantiles of all units' shifts at each point, and keep the largest of each unit.");
   m.def("survey_points", &survey_points, nb::arg("values"), nb::arg("mean"), nb::arg("least"), nb::arg("bound"),
         nb::arg("spread"), nb::arg("settled"), nb::arg("threads"),

@@ -25,6 +25,28 @@ struct NeighborPoint {
   int64_t n;
 };
 
+// A point's nearest rows and its own model. `whole` are the weights of the ranks for one row less, in units of 2^-62.
+struct LeftOutRanks {
+  const int64_t* labels;  // depth + 1, the nearest first
+  const int64_t* whole;   // depth
+  int64_t depth, n_classes;
+  const double* own;      // the probabilities of the model on all rows
+  int64_t top, second;    // labels
+};
+
+// Of some models: by how much `top` leads `second`, at least and at most, and all other labels, at least.
+struct Leads {
+  double least, most, of_others;
+};
+
+// What the models without each of these rows need and give.
+struct LeftOutRoom {
+  int64_t* votes;  // classes
+  double* shares;  // 16 for each class
+  float* shift;    // depth + 8: how far the model without each of the depth nearest rows lies from own, then the one
+                   // without any other row; what is behind is written too
+};
+
 struct NeighborsUnit {
   // The distance of the point to each of the rows which[0..n), or first, first + 1, ... where `which` is null: squared
   // for the Euclidean one. Column f is summed in lane f % 16, in ascending order, then the lanes in their order: the
@@ -34,6 +56,8 @@ struct NeighborsUnit {
   // Lists the places j < n with base[j] - 2 products[j] <= limit, and that number; returns how many they are. At most
   // 2^31 places.
   int64_t (*sift)(const float* products, const float* base, int64_t n, float limit, int32_t* places, float* low);
+  // Fills the shifts; returns the leads in all of these models.
+  Leads (*left_out_shifts)(const LeftOutRanks& ranks, const LeftOutRoom& room);
 };
 
 STEADYSET_HOT_UNIT(NeighborsUnit, neighbors_unit)

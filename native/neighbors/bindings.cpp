@@ -7,8 +7,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "audit/shift_views.hpp"
 #include "neighbors/api.hpp"
 #include "neighbors/nearest.hpp"
+#include "neighbors/ranking.hpp"
 #include "neighbors/votes.hpp"
 #include "neighbors/weights.hpp"
 #include "parallel.hpp"
@@ -221,6 +223,27 @@ void models_without(nb::handle rows, nb::handle codes, nb::handle whole, nb::han
   });
 }
 
+// whole: int64, the weights of one row less; proba: (points, classes) float64; settled: uint8, one for each point; the
+// others as in ShiftViews.
+void settle(nb::handle rows, nb::handle codes, nb::handle whole, nb::handle proba, double wide, double narrow,
+            nb::handle unit_of, int64_t first, nb::handle score, nb::handle leader, nb::handle levels, nb::handle quantiles, nb::handle settled,
+            int threads) {
+  View near(rows, PyBUF_C_CONTIGUOUS), labels(codes, PyBUF_C_CONTIGUOUS), ranks(whole, PyBUF_C_CONTIGUOUS),
+      means(proba, PyBUF_C_CONTIGUOUS), calm(settled, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  ShiftViews ranked(unit_of, score, leader, levels, quantiles);
+  require(ranks->itemsize == 8 && means->ndim == 2 && means->itemsize == 8, "the arrays do not fit");
+  const int64_t points = near->shape[0], depth = ranks.count();
+  const NearLabels asked = near_labels(near, labels, depth + 1, means->shape[1]);
+  require(means->shape[0] == points && calm->len == points, "proba and settled must have an entry for each point");
+  const SettlingTask task = {means.as<const double>(), ranks.as<const int64_t>(), depth, wide, narrow, calm.as<uint8_t>()};
+  const UnitOfRow units = ranked.rows();
+  const NearShifts out = ranked.out(first, points);
+  std::mutex guard;
+  split(points, threads, 1, [&](int64_t from, int64_t to, Poll poll) {
+    rank_and_settle(asked, task, units, out, from, to, guard, poll);
+  });
+}
+
 }  // namespace
 
 void bind_neighbors(nb::module_& m) {
@@ -232,6 +255,10 @@ void bind_neighbors(nb::module_& m) {
         nb::arg("counts"), nb::arg("threads"), "Fill how many models without a row differ at each point.");
   m.def("neighbor_models", &models_without, nb::arg("rows"), nb::arg("codes"), nb::arg("whole"), nb::arg("starts"),
         nb::arg("models"), nb::arg("number"), nb::arg("threads"), "Fill the models without each of the nearest rows.");
+  m.def("neighbor_settle", &settle, nb::arg("rows"), nb::arg("codes"), nb::arg("whole"), nb::arg("proba"), nb::arg("wide"),
+        nb::arg("narrow"), nb::arg("unit_of"), nb::arg("first"), nb::arg("score"), nb::arg("leader"), nb::arg("levels"), nb::arg("quantiles"),
+        nb::arg("settled"), nb::arg("threads"),
+        "Rank the shifts of all models without a row, and say where each of them has the same set.");
   nb::class_<NeighborSearch>(m, "NeighborSearch")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, int64_t, int, int64_t>(),
            nb::arg("rows"), nb::arg("columns").none(), nb::arg("ends").none(), nb::arg("words"), nb::arg("points"),

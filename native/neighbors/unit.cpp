@@ -1,8 +1,9 @@
-// Distances in a fixed order of summation, and the sifting of candidates. Compiled once per instruction set; internal
+// Distances in a fixed order of summation, the sifting of candidates, and shifts. Compiled once per instruction set; internal
 // linkage but for the entry.
 #include <stdint.h>
 
 #include "neighbors/api.hpp"
+#include "neighbors/shifts.hpp"
 #include "simd/simd.hpp"
 
 namespace steadyset {
@@ -142,7 +143,7 @@ int64_t sift(const float* products, const float* base, int64_t n, float limit, i
   return found;
 }
 
-const NeighborsUnit kUnit = {&measure, &sift};
+const NeighborsUnit kUnit = {&measure, &sift, &left_out_shifts};
 
 }  // namespace
 }  // namespace STEADYSET_LEVEL

@@ -13,7 +13,10 @@ constexpr double kUnit = 0x1p-62;
 
 double share(int64_t votes) { return static_cast<double>(votes) * kUnit; }
 
-// Reads the labels of a point's nearest rows, checked: another thread may write to the arrays.
+std::vector<int64_t> room_for(int64_t n) { return std::vector<int64_t>(static_cast<size_t>(n)); }
+
+}  // namespace
+
 void read_labels(const NearLabels& near, int64_t point, std::vector<int64_t>& labels) {
   const int32_t* rows = near.rows + point * near.stride;
   for (size_t r = 0; r < labels.size(); ++r) {
@@ -23,10 +26,6 @@ void read_labels(const NearLabels& near, int64_t point, std::vector<int64_t>& la
     if (labels[r] < 0 || labels[r] >= near.n_classes) throw std::invalid_argument("codes must be columns of labels");
   }
 }
-
-std::vector<int64_t> room_for(int64_t n) { return std::vector<int64_t>(static_cast<size_t>(n)); }
-
-}  // namespace
 
 void vote(const NearLabels& near, const RankWeights& weights, int64_t first, int64_t last, double* proba, double* spread,
           Poll poll) {

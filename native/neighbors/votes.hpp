@@ -1,6 +1,7 @@
 // From the labels of the nearest rows to probabilities: of all rows, and without each of them.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "poll.hpp"
 
@@ -13,6 +14,9 @@ struct NearLabels {
   const int64_t* codes;  // of each training row
   int64_t n_rows, n_classes;
 };
+
+// Reads the labels of a point's nearest rows, as many as there is room for, checked: another thread may write to the arrays.
+void read_labels(const NearLabels& near, int64_t point, std::vector<int64_t>& labels);
 
 // The weights of the ranks: `whole` in units of 2^-62, `pair` and `square` as in neighbors/_weights.py.
 struct RankWeights {

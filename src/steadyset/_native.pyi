@@ -115,7 +115,6 @@ def near_shifts(
     leader: NDArray[Any],
     levels: NDArray[Any],
     quantiles: NDArray[Any],
-    known: NDArray[Any],
     threads: int,
 ) -> None: ...
 def survey_points(
@@ -279,6 +278,22 @@ def neighbor_models(
     starts: NDArray[Any],
     models: NDArray[Any],
     number: NDArray[Any],
+    threads: int,
+) -> None: ...
+def neighbor_settle(
+    rows: NDArray[Any],
+    codes: NDArray[Any],
+    whole: NDArray[Any],
+    proba: NDArray[Any],
+    wide: float,
+    narrow: float,
+    unit_of: NDArray[Any],
+    first: int,
+    score: NDArray[Any],
+    leader: NDArray[Any],
+    levels: NDArray[Any],
+    quantiles: NDArray[Any],
+    settled: NDArray[Any],
     threads: int,
 ) -> None: ...
 

@@ -18,7 +18,6 @@ def asked(rows, unit_of, number, shift, n_units=3, levels=(0, 1, 2), threads=1):
         "leader": np.full(n_units, -1, np.int64),
         "levels": np.array(levels, np.int64),
         "quantiles": np.empty((points, len(levels)), np.float32),
-        "known": np.empty(points, np.int64),
         "threads": threads,
     }
 
@@ -28,7 +27,6 @@ def test_each_unit_keeps_its_largest_shift_and_the_first_point_that_has_it():
     given = asked(wide[:, :2], [0, -1, 1, 2], [[0, 1, 2], [3, 4, 5], [6, 7, 8]], [3, 8, 1, 2, 3, 5, 1, 4, 2])
     _native.near_shifts(**given)
     assert given["quantiles"].tolist() == [[1, 1, 3], [2, 3, 5], [1, 2, 4]]
-    assert given["known"].tolist() == [1, 2, 2]
     assert given["score"].tolist() == [3, 2, 4]
     assert given["leader"].tolist() == [7, 8, 9]
 
@@ -54,7 +52,6 @@ def test_quantiles_and_scores_are_those_of_all_shifts_written_out_for_any_thread
             seen = dict(zip(rows[i].tolist(), shift[number[i]], strict=False))
             every = sorted(seen.get(row, shift[number[i, near]]) for row in left_out.tolist())
             assert given["quantiles"][i].tolist() == [every[level] for level in levels]
-            assert given["known"][i] == sum(row in seen for row in left_out.tolist())
             for unit, row in enumerate(left_out.tolist()):
                 if seen.get(row, -1) > best[unit]:
                     best[unit], at[unit] = seen[row], 7 + i
@@ -73,7 +70,6 @@ def test_quantiles_and_scores_are_those_of_all_shifts_written_out_for_any_thread
         {"rows": np.array([[0, 1]], np.int64)},
         {"rows": np.array([[0, 5, 1, 5]], np.int32)[:, ::2]},
         {"leader": np.empty(2, np.int64)},
-        {"known": np.empty(2, np.int64)},
         {"levels": np.array([0, 1, 3])},
         {"levels": np.array([0, -1, 2])},
         {"levels": np.array([2, 1, 0])},

@@ -181,7 +181,8 @@ def test_audits_of_a_few_points_at_a_time_are_one_audit(monkeypatch, rule):
     y = np.random.default_rng(3).integers(0, 3, 60)
     model = ss.StableNeighborsClassifier(3, max_samples=30).fit(X, y)
     at_once = model.audit(X, rule)
-    monkeypatch.setattr("steadyset.neighbors._classifier._CACHED_NUMBERS", 700)  # 4 points
+    monkeypatch.setattr("steadyset.neighbors._classifier._MODEL_NUMBERS", 700)  # models of 4 points
+    monkeypatch.setattr("steadyset.neighbors._classifier.points_at_a_time", lambda depth: 13)
     found = model.audit(X, rule)
     for name in ("n_conflicts", "jaccard", "row_influence", "shift_quantiles", "spread", "row_score", "row_point"):
         assert np.array_equal(getattr(found, name), getattr(at_once, name)), name

@@ -1,8 +1,8 @@
 """Models of which a point sees a few training rows: those without one of them, and one that all other rows share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from steadyset.audit._decision import Decision, decision
 from steadyset.audit._left_out import LeftOut
 from steadyset.audit._models import ReferenceModel
 from steadyset.audit._stability_audit import StabilityAudit
-from steadyset.audit._tally import MonteCarlo, NearRows, NearUnits, Subject, Tally
+from steadyset.audit._tally import MonteCarlo, NearRows, NearUnits, ShiftBoard, Subject, Tally
 from steadyset.selection import rule_name
 
 _SHIFT_ERROR = float(2.0**-23 * np.sqrt(2))  # shifts are kept as 32-bit numbers of at most sqrt(2)
@@ -42,6 +42,49 @@ class NearModels:
     def mean(self) -> NDArray[np.float64]:
         """Return the model on all rows."""
         return self.proba
+
+
+@dataclass(frozen=True, eq=False)
+class RankedShifts:
+    """Quantiles of all units' shifts, (points, levels), and where every model has the same set and largest label."""
+
+    quantiles: NDArray[np.float32]
+    settled: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far a label must trail the largest to be left out for certain, and the runner-up at most to be selected.
+
+    Rules that keep to a margin select the runner-up within it, whatever the others, and no label beyond it.
+    """
+
+    wide: float
+    narrow: float
+
+    @classmethod
+    def of(cls, margin: float) -> "Margin":
+        """Return the margin blurred by more than the rounding of a difference and of rules, which is outward."""
+        blur = margin * 2.0**-46 + 2.0**-43
+        return cls(margin + blur, margin - blur)
+
+
+class NearBlock(Protocol):
+    """Some consecutive points, whose models are made when they are asked for."""
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        """sigma^2 of each point."""
+
+    def parts(self, points: NDArray[np.intp] | None = None) -> Iterator[tuple[NDArray[np.intp], NearModels]]:
+        """Yield some of the points at a time, by their numbers in the block, with their models; default: all."""
+
+    def ranked(self, board: ShiftBoard, margin: Margin) -> RankedShifts:
+        """Rank the shifts of all models, and find where all of them have the same set and the same largest label."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +120,21 @@ class NearAuditRun:
         self._tally.add_near(self.done, NearRows(part.rows, self._unit_of), found, _SHIFT_ERROR, self._asked.threads)
         self.done += part.n_points
 
+    def add_block(self, block: NearBlock) -> None:
+        """Add the next points; where no model can have another set, they are only ranked."""
+        if self._how.lone_margin is None or not self._how.kernels:
+            for _, part in block.parts():
+                self.add(part)
+            return
+        first = self.done
+        self._spread[first : first + block.n_points] = block.spread
+        ranked = block.ranked(self._tally.shift_board(first, self._unit_of), Margin.of(self._how.lone_margin))
+        self._tally.add_ranked(first, ranked.quantiles, _SHIFT_ERROR)
+        for points, part in block.parts(np.flatnonzero(~ranked.settled)):
+            found = _at_once(part, self._how, self._asked.threads)
+            self._tally.add_changes(first + points, NearRows(part.rows, self._unit_of), found)
+        self.done += block.n_points
+
     def result(self) -> StabilityAudit:
         """Return the audit of all points."""
         asked, rows = self._asked, self._asked.left_out.rows
@@ -95,12 +153,12 @@ class NearAuditRun:
 
 
 def audit_near_rows(
-    parts: Iterable[NearModels], rule: Any, asked: NearAudit, progress: Callable[[int, int], object] | None = None
+    blocks: Iterable[NearBlock], rule: Any, asked: NearAudit, progress: Callable[[int, int], object] | None = None
 ) -> StabilityAudit:
     """Measure, at each point, how many training rows turn its label set into a disjoint one when left out, exactly."""
     run = NearAuditRun(rule, asked)
-    for part in parts:
-        run.add(part)
+    for block in blocks:
+        run.add_block(block)
         if progress is not None:
             progress(run.done, asked.n_points)
     return run.result()

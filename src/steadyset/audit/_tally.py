@@ -88,6 +88,24 @@ class NearRows:
         return self.unit_of[self.rows[points]]
 
 
+@dataclass(frozen=True, eq=False)
+class ShiftBoard:
+    """What shifts at points first, first + 1, ... are ranked into: each unit's largest so far, and where that was.
+
+    `levels` are the places of the quantiles among the shifts of all units.
+    """
+
+    first: int
+    unit_of: NDArray[np.int32]
+    score: NDArray[np.float32]
+    leader: NDArray[np.int64]
+    levels: NDArray[np.int64]
+
+    def empty_quantiles(self, n_points: int) -> NDArray[np.float32]:
+        """Return room for the quantiles of that many points."""
+        return np.empty((n_points, len(self.levels)), np.float32)
+
+
 class Tally:
     """The running totals of an audit."""
 
@@ -151,52 +169,50 @@ class Tally:
 
     def add_near(self, first: int, rows: NearRows, found: NearUnits, error: float, threads: int = 1) -> None:
         """Add points first, first + 1, ..., compared with every unit; only points that see a unit give it a score."""
-        self._by_model = True
-        self._error = max(self._error, error)
-        points = slice(first, first + len(rows.rows))
-        self._quantiles[points], known = self._rank_shifts(first, rows, found, threads)
-        self._jaccard[points] = self._n_units
-        moved = found.moved(self._floor)
-        if len(moved):
-            others = self._n_units - known[moved]  # units that share the last model
-            self._add_moved(first + moved, rows.units(moved), others, found, moved)
-
-    def _rank_shifts(
-        self, first: int, rows: NearRows, found: NearUnits, threads: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return each point's quantiles of all shifts and how many units it sees; keep each unit's largest shift."""
-        levels = np.array(self._shift_ranks(), np.int64)
-        quantiles = np.empty((len(rows.rows), len(levels)), np.float32)
-        known = np.empty(len(rows.rows), np.int64)
+        board = self.shift_board(first, rows.unit_of)
+        quantiles = board.empty_quantiles(len(rows.rows))
         _native.near_shifts(
             rows.rows,
-            rows.unit_of,
+            board.unit_of,
             found.number,
             found.shift,
             first,
-            self._score,
-            self._point,
-            levels,
+            board.score,
+            board.leader,
+            board.levels,
             quantiles,
-            known,
             threads,
         )
-        return quantiles, known
+        self.add_ranked(first, quantiles, error)
+        self.add_changes(first + np.arange(len(rows.rows)), rows, found)
+
+    def shift_board(self, first: int, unit_of: NDArray[np.int32]) -> "ShiftBoard":
+        """Return what shifts at points first, first + 1, ... are ranked into."""
+        return ShiftBoard(first, unit_of, self._score, self._point, np.array(self._shift_ranks(), np.int64))
+
+    def add_ranked(self, first: int, quantiles: NDArray[np.float32], error: float) -> None:
+        """Add points first, first + 1, ... whose shifts are ranked, as if no unit changed a set."""
+        self._by_model = True
+        self._error = max(self._error, error)
+        points = slice(first, first + len(quantiles))
+        self._quantiles[points], self._jaccard[points] = quantiles, self._n_units
+
+    def add_changes(self, points: NDArray[np.intp], rows: NearRows, found: NearUnits) -> None:
+        """Add what units change at these points, whose shifts are ranked."""
+        moved = found.moved(self._floor)
+        if len(moved):
+            self._add_moved(points[moved], rows.units(moved), found, moved)
 
     def _shift_ranks(self) -> list[int]:
         """Return the places of the quantiles among the shifts of all units."""
         return [max(int(np.ceil(level * self._n_units)) - 1, 0) for level in SHIFT_LEVELS]
 
     def _add_moved(
-        self,
-        points: NDArray[np.intp],
-        units: NDArray[np.int32],
-        others: NDArray[np.int64],
-        found: NearUnits,
-        moved: NDArray[np.intp],
+        self, points: NDArray[np.intp], units: NDArray[np.int32], found: NearUnits, moved: NDArray[np.intp]
     ) -> None:
         """Add the points at which some model gives another set."""
         number, near, known = found.number[moved], units.shape[1], units >= 0
+        others = self._n_units - known.sum(axis=1)  # units that share the last model
         conflict, last, shift = found.conflict[number], found.last_conflict[number], found.shift[number]
         counted = np.column_stack([known, others])
         self._conflicts[points] = (conflict * counted).sum(axis=1)

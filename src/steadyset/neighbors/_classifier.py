@@ -21,10 +21,9 @@ from steadyset.neighbors._promise import Bagging
 from steadyset.neighbors._search import METRICS, Index, bounds_of, nearest, points_at_a_time
 from steadyset.neighbors._tables import Table, table_of
 from steadyset.neighbors._weights import UNIT, NeighborWeights, neighbor_weights
-from steadyset.selection import Rule, SetPredictor
+from steadyset.selection import SetPredictor
 
 _MODEL_NUMBERS = 1 << 22  # of the models without a row that are made at a time
-_CACHED_NUMBERS = 1 << 19  # the same for one thread, where nobody needs more of them at once than a cache holds
 
 
 class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -263,8 +262,7 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
         points, threads = self._points(X), cpu.threads(self.n_jobs if n_jobs is None else n_jobs)
         asked = NearAudit(points.n_rows, n, drawn_rows(left_out, n, seed), self._algorithm(), seed, threads)
         chosen = self._rule() if rule is None else rule
-        parts = self._near_models(points, threads, _numbers_at_once(chosen, threads))
-        return audit_near_rows(parts, chosen, asked, progress)
+        return audit_near_rows(self._blocks(points, threads), chosen, asked, progress)
 
     def certify(self, X: Any) -> NeighborCertificates:
         """Say of each point which training rows can turn its set into a disjoint one, exactly and with certainty.
@@ -283,12 +281,12 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
         threads = cpu.threads(self.n_jobs)
         asked = NearAudit(points.n_rows, n, drawn_rows("all", n, 0), self._algorithm(), threads=threads)
 
-        def parts() -> Iterator[NearModels]:
-            for part in self._near_models(points, threads, _numbers_at_once(self._rule(), threads)):
-                probas.append(part.proba)
-                yield part
+        def blocks() -> Iterator[_models.NeighborBlock]:
+            for block in self._blocks(points, threads):
+                probas.append(block.votes.proba)
+                yield block
 
-        found = audit_near_rows(parts(), self._rule(), asked)
+        found = audit_near_rows(blocks(), self._rule(), asked)
         kind = "bootstrap" if self.bootstrap else "subbagging"
         return certified(found, np.concatenate(probas), self._rule(), self.bag_size_, kind)
 
@@ -420,14 +418,19 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
         for start in range(0, points.n_rows, many):
             yield nearest(self._index, points.part(start, min(start + many, points.n_rows)), depth, threads)
 
-    def _near_models(self, points: Table, threads: int, numbers_at_once: int = _MODEL_NUMBERS) -> Iterator[NearModels]:
-        """Yield the models without each row, some points at a time."""
+    def _blocks(self, points: Table, threads: int) -> Iterator[_models.NeighborBlock]:
+        """Yield the points, some at a time, with all that the models without each row are made of."""
         own, fewer, labels = self._weights(), self._weights(1), self._labels
         depth = min(max(own.depth, fewer.depth + 1), len(self.codes_))
-        few = max(1, numbers_at_once // (depth * labels.n_classes))
+        few = max(1, _MODEL_NUMBERS // (depth * labels.n_classes))
         for rows in self._nearest(points, depth, threads):
-            for first in range(0, len(rows), few):
-                yield labels.models(rows[first : first + few], own, fewer, threads)
+            yield _models.NeighborBlock(labels, rows, labels.votes(rows, own, threads), fewer, few, threads)
+
+    def _near_models(self, points: Table, threads: int) -> Iterator[NearModels]:
+        """Yield the models without each row, some points at a time."""
+        for block in self._blocks(points, threads):
+            for _, part in block.parts():
+                yield part
 
     def _algorithm(self) -> str:
         drawn = "with" if self.bootstrap else "without"
@@ -435,9 +438,3 @@ class StableNeighborsClassifier(SetPredictor, ClassifierMixin, BaseEstimator):  
             f"Leave-one-out models of infinitely many bags of {self.bag_size_:,} of {self.n_samples_fit_:,} rows, "
             f"drawn {drawn} replacement, exactly, compared with the model on all rows."
         )
-
-
-def _numbers_at_once(rule: Any, threads: int) -> int:
-    """Return how many numbers of models an audit takes at a time: many for a callable, which is slow to call."""
-    native = isinstance(rule, Rule) and rule.kernels
-    return _CACHED_NUMBERS * threads if native else _MODEL_NUMBERS

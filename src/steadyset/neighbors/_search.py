@@ -1,8 +1,8 @@
 """The nearest rows of each point, in an order that depends on two rows and their ids alone, to the bit."""
 
-import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from steadyset import _native
 from steadyset._base import validation
 from steadyset._base.one_thread import one_thread
-from steadyset.neighbors._bounds import CosineBounds, EuclideanBounds, can_bound
+from steadyset._base.workers import workers
+from steadyset.neighbors._bounds import CosineBounds, EuclideanBounds, PointBounds, RowBounds, can_bound
 from steadyset.neighbors._tables import Table
 
 #: The metrics by name, in the order of `Metric` in native/neighbors/api.hpp.
@@ -70,21 +71,30 @@ def nearest(index: Index, points: Table, depth: int, threads: int) -> NDArray[np
     elif index.bounds is None:
         search.measure_all(threads)
     else:
-        with one_thread() if threads == 1 else contextlib.nullcontext():
-            _offer_products(search, index, asked, threads)
+        _offer_products(search, index, asked, threads)
     found = np.empty((asked.n_rows, depth), np.int32)
     search.finish(found, threads)
     return found
 
 
 def _offer_products(search: Any, index: Index, points: Table, threads: int) -> None:
+    """Offer bounds by products, each thread for points of its own.
+
+    Products on several threads of BLAS would leave these spinning beside ours, and take turns with them.
+    """
     assert index.bounds is not None
     asked = index.bounds.points(points.values)
-    for start, stop in _pieces(index.table.n_rows, max(256, _ROW_BYTES // (4 * max(1, index.table.width)))):
-        rows = index.bounds.rows(index.table.values[start:stop])
-        for first, last in _pieces(points.n_rows, _POINTS_AT_A_TIME):
-            products = asked.points[first:last] @ rows.rows.T
-            search.offer_products(products, rows.base, rows.slack, asked.own[first:last], first, start, threads)
+    parts = list(_pieces(points.n_rows, max(1, min(_POINTS_AT_A_TIME, -(-points.n_rows // threads)))))
+    with one_thread(), workers(min(threads, len(parts))) as over:
+        for start, stop in _pieces(index.table.n_rows, max(256, _ROW_BYTES // (4 * max(1, index.table.width)))):
+            rows = index.bounds.rows(index.table.values[start:stop])
+            over(partial(_offer_part, search, asked, rows, start), parts)
+
+
+def _offer_part(search: Any, asked: PointBounds, rows: RowBounds, start: int, part: tuple[int, int]) -> None:
+    first, last = part
+    products = asked.points[first:last] @ rows.rows.T
+    search.offer_products(products, rows.base, rows.slack, asked.own[first:last], first, start, 1)
 
 
 def _offer_calls(search: Any, index: Index, points: Table, threads: int) -> None:

@@ -1,0 +1,41 @@
+"""Threads that live for a call, for work that releases the GIL."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+_POLL_SECONDS = 0.1  # how long Ctrl-C may wait
+
+
+@contextlib.contextmanager
+def workers(threads: int) -> Iterator[Callable[[Callable[[Any], object], Iterable[Any]], None]]:
+    """Give a function that calls another for each of some things and returns when all are done.
+
+    The caller's thread only waits, so that Ctrl-C works: what has not begun by then is not done. One thread is the
+    caller's own.
+    """
+    if threads <= 1:
+        yield _in_turn
+        return
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait  # a few milliseconds
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="steadyset") as pool:
+
+        def over(work: Callable[[Any], object], things: Iterable[Any]) -> None:
+            futures = [pool.submit(work, thing) for thing in things]
+            try:
+                left = set(futures)
+                while left:
+                    done, left = wait(left, _POLL_SECONDS, FIRST_EXCEPTION)
+                    for future in done:
+                        future.result()
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+        yield over
+
+
+def _in_turn(work: Callable[[Any], object], things: Iterable[Any]) -> None:
+    for thing in things:
+        work(thing)

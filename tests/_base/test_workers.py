@@ -1,0 +1,41 @@
+"""Threads that live for a call."""
+
+import threading
+import time
+
+import pytest
+
+from steadyset._base.workers import workers
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_thing_is_done_when_the_call_returns(threads):
+    done = []
+    with workers(threads) as over:
+        for start in (0, 100):
+            over(done.append, range(start, start + 100))
+            assert sorted(done) == list(range(start + 100))
+        over(done.append, [])
+
+
+def test_one_thread_is_the_callers_own():
+    seen = []
+    with workers(1) as over:
+        over(lambda _: seen.append(threading.current_thread()), [0])
+    assert seen == [threading.current_thread()]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_was_raised_is_raised_and_the_rest_is_not_begun(threads):
+    begun = []
+
+    def work(thing):
+        begun.append(thing)
+        if thing == 3:
+            raise ValueError("no")
+        time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="no"), workers(threads) as over:
+        over(work, range(1000))
+    assert len(begun) < 100
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("steadyset")]
