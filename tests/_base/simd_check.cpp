@@ -148,6 +148,7 @@ void integers() {
   store_bytes(bytes, at_least);
   for (int l = 0; l < 16; ++l) {
     same("+ of integers", sum.lane(l), static_cast<int32_t>(static_cast<uint32_t>(x[l]) + static_cast<uint32_t>(y[l])));
+    same("- of integers", (a - b).lane(l), static_cast<int32_t>(static_cast<uint32_t>(x[l]) - static_cast<uint32_t>(y[l])));
     same("larger integer", more.lane(l), x[l] > y[l] ? x[l] : y[l]);
     same("smaller integer", less.lane(l), x[l] < y[l] ? x[l] : y[l]);
     same("store_bytes of integers", bytes[l], static_cast<uint8_t>(x[l] >= y[l]));
@@ -159,6 +160,10 @@ void integers() {
   turn_columns(rows, turned, stride);
   for (int r = 0; r < 8; ++r)
     for (int c = 0; c < 16; ++c) same("turn_columns", turned[c * stride + r], rows[16 * r + c]);
+  int64_t from = 4 + static_cast<int64_t>(draw() % 20);
+  turn_four(rows + 1, from, turned + 1, stride);
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 4; ++c) same("turn_four", turned[1 + c * stride + r], rows[1 + from * r + c]);
 
   uint64_t u[8], v[8];
   for (int l = 0; l < 8; ++l) u[l] = draw(), v[l] = draw() % 3 ? draw() : u[l];
