@@ -58,10 +58,12 @@ def fit_rivals() -> list[Line]:
                 "ours": lambda X=X, y=y, b=half, f=features: grow(X, y, b, max_features=f),
                 "sklearn": lambda X=X, y=y, b=few, f=features: loop(X, y, b, max_features=f),
             }
-            rivals = dict(tree_rivals.installed())
-            for rival, fit in rivals.items():
-                calls[rival] = lambda X=X, y=y, r=rows, fit=fit, f=features, t=trees: fit(X, y, r, t, f)
-            best = interleaved_best(calls, rounds=3)
+            rivals = {
+                rival: lambda X=X, y=y, r=rows, fit=fit, f=features, t=trees: fit(X, y, r, t, f)
+                for rival, fit in tree_rivals.installed()
+            }
+            marked = {rival: fit for rival, fit in rivals.items() if "intelex" in rival}
+            best = interleaved_best(rivals, rounds=1) | interleaved_best(calls | marked, rounds=3)
             what = f"{name}, max_features={features}"
             ratio = best["sklearn"] / len(few) / (best["ours"] / trees)
             lines.append(Line(f"faster than DecisionTreeClassifier, {what}", ratio, wanted, at_least=True))
