@@ -105,6 +105,20 @@ CASES = {
         "room = np.empty(200, np.int64), np.empty(200), np.empty(200)",
         "_native.neighbor_weights(200, 2_000_000, 1_000_000, True, *room)",
     ),
+    "nearest of equal rows": (
+        "x, y = np.ones((50_000, 400), np.float32), np.arange(50_000) % 2\n"
+        "model = ss.StableNeighborsClassifier(5, n_jobs=THREADS).fit(x, y); model.predict_proba(x[:2])",
+        "model.predict_proba(x[:8_000])",
+    ),
+    "audit of nearest rows": (
+        "x = np.random.default_rng(0).normal(size=(20_000, 2)); y = np.arange(20_000) % 100\n"
+        "model = ss.StableNeighborsClassifier(5, max_samples=200, n_jobs=THREADS).fit(x, y)\n"
+        "(block,) = model._blocks(model._points(x[:200]), THREADS)\n"
+        "from steadyset.audit import Margin, ShiftBoard\n"
+        "unit_of, score, leader = (np.arange(20_000).astype(kind) for kind in (np.int32, np.float32, np.int64))\n"
+        "board = ShiftBoard(0, unit_of, score, leader, np.array([9_999]))",
+        "[block.ranked(board, Margin.of(0.1)) for _ in range(50)]",
+    ),
     "predictions of networks": (
         "layers = [('linear', 512, 0, 0, 0, 0.0), ('relu', 0, 0, 0, 0, 0.0), ('linear', 3, 0, 0, 0, 0.0)]\n"
         "net = _native.LanesNetwork.make(784, 1, 1, layers)\n"
