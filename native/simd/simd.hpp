@@ -358,6 +358,38 @@ inline void store_bytes(uint8_t* out, const Mask<double>& m) {
 #endif
 }
 
+// Turns four rows of four numbers of 32 bits, `from` apart, into four columns, `to` apart.
+template <class T> inline void turn_four(const T* rows, int64_t from, T* out, int64_t to) {
+  static_assert(sizeof(T) == 4);
+  typedef int32_t Four __attribute__((vector_size(16), aligned(4), may_alias));
+  typedef int64_t Pair __attribute__((vector_size(16), aligned(4), may_alias));
+#if defined(__clang__)
+#define STEADYSET_LOWER(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define STEADYSET_UPPER(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define STEADYSET_LOWER_PAIR(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define STEADYSET_UPPER_PAIR(a, b) __builtin_shufflevector(a, b, 1, 3)
+#else
+#define STEADYSET_LOWER(a, b) __builtin_shuffle(a, b, Four{0, 4, 1, 5})
+#define STEADYSET_UPPER(a, b) __builtin_shuffle(a, b, Four{2, 6, 3, 7})
+#define STEADYSET_LOWER_PAIR(a, b) __builtin_shuffle(a, b, Pair{0, 2})
+#define STEADYSET_UPPER_PAIR(a, b) __builtin_shuffle(a, b, Pair{1, 3})
+#endif
+  Four x[4];
+  for (int i = 0; i < 4; ++i) x[i] = *reinterpret_cast<const Four*>(rows + from * i);
+  Pair low01 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[0], x[1]));
+  Pair low23 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[2], x[3]));
+  Pair high01 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[0], x[1]));
+  Pair high23 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[2], x[3]));
+  *reinterpret_cast<Pair*>(out) = STEADYSET_LOWER_PAIR(low01, low23);
+  *reinterpret_cast<Pair*>(out + to) = STEADYSET_UPPER_PAIR(low01, low23);
+  *reinterpret_cast<Pair*>(out + 2 * to) = STEADYSET_LOWER_PAIR(high01, high23);
+  *reinterpret_cast<Pair*>(out + 3 * to) = STEADYSET_UPPER_PAIR(high01, high23);
+#undef STEADYSET_LOWER
+#undef STEADYSET_UPPER
+#undef STEADYSET_LOWER_PAIR
+#undef STEADYSET_UPPER_PAIR
+}
+
 // Turns eight rows of sixteen integers, one after the other, into sixteen columns of eight, `stride` apart.
 #if defined(__AVX2__)
 inline void turn_half(const int32_t* rows, int32_t* out, int64_t stride) {  // eight of the columns
@@ -389,37 +421,8 @@ inline void turn_columns(const int32_t* rows, int32_t* out, int64_t stride) {
 }
 #else
 inline void turn_columns(const int32_t* rows, int32_t* out, int64_t stride) {
-  typedef int32_t Four __attribute__((vector_size(16), aligned(4), may_alias));
-  typedef int64_t Pair __attribute__((vector_size(16), aligned(4), may_alias));
-#if defined(__clang__)
-#define STEADYSET_LOWER(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define STEADYSET_UPPER(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#define STEADYSET_LOWER_PAIR(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define STEADYSET_UPPER_PAIR(a, b) __builtin_shufflevector(a, b, 1, 3)
-#else
-#define STEADYSET_LOWER(a, b) __builtin_shuffle(a, b, Four{0, 4, 1, 5})
-#define STEADYSET_UPPER(a, b) __builtin_shuffle(a, b, Four{2, 6, 3, 7})
-#define STEADYSET_LOWER_PAIR(a, b) __builtin_shuffle(a, b, Pair{0, 2})
-#define STEADYSET_UPPER_PAIR(a, b) __builtin_shuffle(a, b, Pair{1, 3})
-#endif
-  for (int r = 0; r < 8; r += 4) {
-    for (int c = 0; c < 16; c += 4) {
-      const int32_t* from = rows + 16 * r + c;
-      Four x[4];
-      for (int i = 0; i < 4; ++i) x[i] = *reinterpret_cast<const Four*>(from + 16 * i);
-      Pair low01 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[0], x[1])), low23 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[2], x[3]));
-      Pair high01 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[0], x[1])), high23 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[2], x[3]));
-      int32_t* to = out + stride * c + r;
-      *reinterpret_cast<Pair*>(to) = STEADYSET_LOWER_PAIR(low01, low23);
-      *reinterpret_cast<Pair*>(to + stride) = STEADYSET_UPPER_PAIR(low01, low23);
-      *reinterpret_cast<Pair*>(to + 2 * stride) = STEADYSET_LOWER_PAIR(high01, high23);
-      *reinterpret_cast<Pair*>(to + 3 * stride) = STEADYSET_UPPER_PAIR(high01, high23);
-    }
-  }
-#undef STEADYSET_LOWER
-#undef STEADYSET_UPPER
-#undef STEADYSET_LOWER_PAIR
-#undef STEADYSET_UPPER_PAIR
+  for (int r = 0; r < 8; r += 4)
+    for (int c = 0; c < 16; c += 4) turn_four(rows + 16 * r + c, 16, out + stride * c + r, stride);
 }
 #endif
 
