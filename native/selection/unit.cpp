@@ -192,19 +192,23 @@ Outcome select_as(const Rows& rows, const Rule& rule, uint8_t* out, int64_t firs
 template <class T>
 Outcome short_paths(Reader<T>& reader, RankedScratch& scratch, double* out, int64_t first, int64_t last, Pace& pace) {
   int64_t n = reader.rows.n_classes;
-  PathBlock block = {};
+  constexpr int kRows = PathBlock<T>::rows;
+  PathBlock<T> block = {};
   block.n = n;
-  for (int64_t i = first; i < last && !pace.stop(16 * kPathBlock * n); i += kPathBlock) {
-    int rows = last - i < kPathBlock ? static_cast<int>(last - i) : kPathBlock;
-    for (int r = 0; r < rows; ++r) block.read(r, reader.row(i + r));
-    unsigned not_finite = block.shift() & ((1u << rows) - 1);
+  for (int64_t i = first; i < last && !pace.stop(16 * kRows * n); i += kRows) {
+    int rows = last - i < kRows ? static_cast<int>(last - i) : kRows;
+    if (reader.in_place && rows == kRows) {
+      block.read_all(reader.row(i), reader.stride());
+    } else {
+      for (int r = 0; r < rows; ++r) block.read(r, reader.row(i + r));
+    }
+    unsigned not_finite = block.not_finite() & ((1u << rows) - 1);
     if (not_finite != 0) return {i + __builtin_ctz(not_finite), Problem::not_finite};
     block.sort();
-    block.solve();
-    block.write(out + i * n, rows);
+    block.solve(out + i * n, rows);
     for (int r = 0; r < rows; ++r)
-      if (block.own_scale[r] &&
-          !path_of_row(reader.row(i + r), n, static_cast<T>(block.max[r]), scratch, out + (i + r) * n, pace))
+      if ((block.own_scale >> r & 1) != 0 &&
+          !path_of_row(reader.row(i + r), n, block.sorted[0][r], scratch, out + (i + r) * n, pace))
         return {i + r, Problem::no_memory};
   }
   return kDone;
