@@ -79,6 +79,9 @@ template <class T> struct Reader {
     buffer.data = malloc(static_cast<size_t>(rows.n_classes) * sizeof(T));
     return buffer.data != nullptr;
   }
+  // Entries from one row to the next, where they are read in place.
+  int64_t stride() const { return rows.row_stride / static_cast<int64_t>(sizeof(T)); }
+
   const T* row(int64_t i) {
     const char* p = rows.data + i * rows.row_stride;
     if (in_place) return reinterpret_cast<const T*>(p);

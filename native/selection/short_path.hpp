@@ -25,8 +25,7 @@ struct Counts {
 };
 constexpr Counts kCounts;
 
-// pick(where, yes, no) for yes >= no >= 0, and for yes <= no <= 0. Below AVX-512 a blend costs more than both of these, three
-// steps on many a CPU.
+// pick(where, yes, no) for yes >= no >= 0, and for yes <= no <= 0. At AVX2 a blend is three operations on Intel's CPUs.
 inline Eight risen(const Mask<double>& where, const Eight& yes, const Eight& no) {
   return kParts == 1 ? pick<double>(where, yes, no) : larger(only(where, yes), no);
 }
@@ -44,7 +43,7 @@ struct EightPaths {
   // Bit r of what it returns is set where the squares of row r would leave the range.
   template <class T> unsigned out_of_range(int64_t n) const {
     Eight range = Eight{} - v[n - 1], least_gap = broadcast(0x1p1000);
-    if (sizeof(T) == 8)  // floats that differ do so by 2^-149, and by 2^129 at most
+    if (sizeof(T) == 8)  // floats differ by at least 2^-149 and at most 2^129
       for (int64_t k = 1; k < n; ++k)
         least_gap = smaller(pick<double>(v[k] < 0.0, Eight{} - v[k], broadcast(0x1p1000)), least_gap);
     Mask<double> plain = (range < 0x1p100) & (range > broadcast(0x1p-100)) & (least_gap > kSquareSafe * range);

@@ -197,8 +197,11 @@ Outcome short_paths(Reader<T>& reader, RankedScratch& scratch, double* out, int6
   block.n = n;
   for (int64_t i = first; i < last && !pace.stop(16 * kRows * n); i += kRows) {
     int rows = last - i < kRows ? static_cast<int>(last - i) : kRows;
-    if (reader.in_place && rows == kRows) block.read_all(reader.row(i), reader.rows.row_stride / static_cast<int64_t>(sizeof(T)));
-    else for (int r = 0; r < rows; ++r) block.read(r, reader.row(i + r));
+    if (reader.in_place && rows == kRows) {
+      block.read_all(reader.row(i), reader.stride());
+    } else {
+      for (int r = 0; r < rows; ++r) block.read(r, reader.row(i + r));
+    }
     unsigned not_finite = block.not_finite() & ((1u << rows) - 1);
     if (not_finite != 0) return {i + __builtin_ctz(not_finite), Problem::not_finite};
     block.sort();

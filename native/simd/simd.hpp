@@ -376,8 +376,10 @@ template <class T> inline void turn_four(const T* rows, int64_t from, T* out, in
 #endif
   Four x[4];
   for (int i = 0; i < 4; ++i) x[i] = *reinterpret_cast<const Four*>(rows + from * i);
-  Pair low01 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[0], x[1])), low23 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[2], x[3]));
-  Pair high01 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[0], x[1])), high23 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[2], x[3]));
+  Pair low01 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[0], x[1]));
+  Pair low23 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[2], x[3]));
+  Pair high01 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[0], x[1]));
+  Pair high23 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[2], x[3]));
   *reinterpret_cast<Pair*>(out) = STEADYSET_LOWER_PAIR(low01, low23);
   *reinterpret_cast<Pair*>(out + to) = STEADYSET_UPPER_PAIR(low01, low23);
   *reinterpret_cast<Pair*>(out + 2 * to) = STEADYSET_LOWER_PAIR(high01, high23);

@@ -148,7 +148,8 @@ void integers() {
   store_bytes(bytes, at_least);
   for (int l = 0; l < 16; ++l) {
     same("+ of integers", sum.lane(l), static_cast<int32_t>(static_cast<uint32_t>(x[l]) + static_cast<uint32_t>(y[l])));
-    same("- of integers", (a - b).lane(l), static_cast<int32_t>(static_cast<uint32_t>(x[l]) - static_cast<uint32_t>(y[l])));
+    int32_t difference = static_cast<int32_t>(static_cast<uint32_t>(x[l]) - static_cast<uint32_t>(y[l]));
+    same("- of integers", (a - b).lane(l), difference);
     same("larger integer", more.lane(l), x[l] > y[l] ? x[l] : y[l]);
     same("smaller integer", less.lane(l), x[l] < y[l] ? x[l] : y[l]);
     same("store_bytes of integers", bytes[l], static_cast<uint8_t>(x[l] >= y[l]));
@@ -174,11 +175,18 @@ void integers() {
   for (int l = 0; l < 8; ++l) {
     same("* of words", product.lane(l), u[l] * v[l]);
     same(">> of words", shifted.lane(l), u[l] >> 33);
+    same("<< of words", (p << 21).lane(l), u[l] << 21);
+    same("+ of words", (p + q).lane(l), u[l] + v[l]);
+    same("- of words", (p - q).lane(l), u[l] - v[l]);
     same("^ of words", either.lane(l), u[l] ^ v[l]);
     same("store_low_halves", low[l], static_cast<uint32_t>(u[l]));
     below |= static_cast<unsigned>(u[l] < v[l]) << l;
     up_to |= static_cast<unsigned>(u[l] <= v[l]) << l;
   }
+  uint64_t total = 0;
+  for (int l = 0; l < 8; ++l) total += u[l];
+  same("sum_in_order of words", sum_in_order(p), total);
+  same("zeros", any(zeros<uint64_t>() != uint64_t{0}), false);
   same("< of words", lane_bits(p < q), below);
   same("<= of words", lane_bits(p <= q), up_to);
 }

@@ -102,9 +102,23 @@ def test_levels_agree_to_the_bit(isa):
     from steadyset import _native
 
     rng = np.random.default_rng(5)
-    for shape in ((100, 10), (100, 48), (20, 49), (5, 700)):
-        w = rng.dirichlet(np.ones(shape[1]), shape[0])
-        here = ss.entry_epsilons(w)
-        _native.use_isa("baseline")
-        assert np.array_equal(here, ss.entry_epsilons(w))
-        _native.use_isa(isa)
+    for n_rows, n_labels in ((100, 10), (100, 48), (20, 49), (5, 700)):
+        w = rng.dirichlet(np.ones(n_labels), n_rows)
+        for scores in (w, w.astype(np.float32), np.round(w, 2)):
+            here = ss.entry_epsilons(scores)
+            _native.use_isa("baseline")
+            assert np.array_equal(here, ss.entry_epsilons(scores))
+            _native.use_isa(isa)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 4, 5, 7, 10, 48])
+def test_entries_depend_on_their_own_row_alone(n_labels, dtype, isa):
+    w = np.random.default_rng(n_labels).dirichlet(np.ones(n_labels), 37).astype(dtype)
+    w[::3] = np.round(w[::3], 1)  # with ties
+    w[5] *= dtype(1e-38)  # solved by itself
+    together = ss.entry_epsilons(w)
+    assert np.array_equal(together, [ss.entry_epsilons(row) for row in w])
+    for other in (np.asfortranarray(w), np.repeat(w, 2, axis=0)[::2], np.pad(w, ((0, 0), (1, 2)))[:, 1:-2]):
+        assert np.array_equal(together, ss.entry_epsilons(other))
+    assert np.array_equal(together[::-1, ::-1], ss.entry_epsilons(w[::-1, ::-1]))
