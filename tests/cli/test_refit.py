@@ -142,9 +142,10 @@ def test_stable_neighbours_take_a_table_in(run, tmp_path):
 
 
 @pytest.mark.trial
-def test_killed_at_random_moments_the_old_or_the_new_model_is_there_whole(run, zygote, tmp_path, full_trials):
+@pytest.mark.parametrize("seed", [0, 1])
+def test_killed_at_random_moments_the_old_or_the_new_model_is_there_whole(seed, run, zygote, tmp_path, full_trials):
     """kill -9 of real processes; every other one keeps a checkpoint, and the same command again then ends the work."""
-    kills = 50 if full_trials else 3
+    kills = 25 if full_trials else 2
     written(tmp_path, n=2_000 if full_trials else ROWS)
     given = ("--id", "who", "--drop", "visit", "--drop", "weight", "--target", "y", "--n-jobs", 1, "--n-bags", 60)
     first = tmp_path / "first.skops"
@@ -154,7 +155,7 @@ def test_killed_at_random_moments_the_old_or_the_new_model_is_there_whole(run, z
     points = load_model(str(first)).frame(_table(tmp_path / "points.csv"))
     expected = {name: load_model(str(tmp_path / f"{name}.skops")).classifier.predict_proba(points) for name in NAMES}
     assert not np.array_equal(expected["first"], expected["new"])
-    moments, length, found = random.Random(0), None, []
+    moments, length, found = random.Random(seed), None, []
     for trial in range(kills + 1):
         model.write_bytes(old)
         more = ("--checkpoint", tmp_path / f"work-{trial}") if trial % 2 else ()
@@ -174,6 +175,7 @@ def test_killed_at_random_moments_the_old_or_the_new_model_is_there_whole(run, z
         assert len(now) == 1, "neither the old nor the new model"
         assert code != 0 or now == ["new"]
         found += now
+    print(f"{found[1:].count('first')} old and {found[1:].count('new')} new models after {kills} kills")
     assert "first" in found
     if full_trials:
         assert "new" in found[1:]
