@@ -34,11 +34,17 @@ class Line:
         return self.mark is None or (self.value >= self.mark if self.at_least else self.value <= self.mark)
 
 
-def interleaved_best(calls: dict[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
-    """Best seconds of each call, taken in turn so that a slow spell of the machine falls on all of them."""
+def interleaved_best(calls: dict[str, Callable[[], object]], rounds: int = 7, warm: bool = False) -> dict[str, float]:
+    """Best seconds of each call, taken in turn so that a slow spell of the machine falls on all of them.
+
+    Where calls make large arrays, `warm` has each made once before it counts: memory that a virtual machine has given
+    back to its host in the meantime takes longer to get again than the work on it.
+    """
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for name, call in calls.items():
+            if warm:
+                call()
             start = time.perf_counter()
             call()
             best[name] = min(best[name], time.perf_counter() - start)

@@ -77,7 +77,7 @@ struct CodedStep {
   uint16_t offset;  // of the feature in a flight of rows; of a leaf: of the column of its class, or of the last column
   uint32_t left;
 };
-constexpr int kFlight = 8;  // rows that go through a tree at the same time, their codes side by side for each feature
+constexpr int kFlight = 16;  // rows that go through a tree at the same time, their codes side by side for each feature
 constexpr int64_t kCodedColumns = (1 << 16) / kFlight;
 constexpr uint16_t kCodedMissing = 0xffff;  // the code of a missing value; and as a place, every value goes left
 constexpr int64_t kCodedCuts = kCodedMissing - 1;

@@ -62,9 +62,7 @@ template <class Key> class CodedRows {
   int64_t row_bytes() const { return forest_.coded_columns * static_cast<int64_t>(sizeof(uint16_t)); }
   bool reserve(int64_t rows) { return codes_.zeros(rows * forest_.coded_columns); }
   bool prepare(int64_t first, int64_t last) {
-    const Key* start = keys_ + first * forest_.n_features;
-    encode(forest_, start, last - first, codes_.get());
-    return any_missing(start, (last - first) * forest_.n_features);
+    return encode(forest_, keys_ + first * forest_.n_features, last - first, codes_.get());
   }
   template <bool missing> void descend(uint32_t root, int64_t row, int, uint32_t* at) const {
     walk<missing>(forest_.coded, forest_.coded_missing_left, codes_.get() + row * forest_.coded_columns, root, sure_, at);

@@ -38,8 +38,10 @@ template <class Key> inline void count_below(const Key* cuts, int64_t n, const K
 }
 
 // The codes of rows, (rows / kFlight, columns, kFlight): those of the last flight that are no rows repeat the last row.
-template <class Key> inline void encode(const Forest& forest, const Key* keys, int64_t rows, uint16_t* out) {
+// Returns whether a value is missing of which the forest asks.
+template <class Key> inline bool encode(const Forest& forest, const Key* keys, int64_t rows, uint16_t* out) {
   const int64_t features = forest.n_features;
+  bool missing = false;
   for (int64_t f = 0; f < features; ++f) {
     const Key* cuts = static_cast<const Key*>(forest.cuts) + forest.cut_start[f];
     const int64_t n = forest.cut_start[f + 1] - forest.cut_start[f];
@@ -48,9 +50,14 @@ template <class Key> inline void encode(const Forest& forest, const Key* keys, i
       uint16_t* codes = out + (i * forest.coded_columns + f * kFlight);
       for (int j = 0; j < kFlight; ++j) flight[j] = keys[(i + j < rows ? i + j : rows - 1) * features + f];
       count_below(cuts, n, flight, codes);
-      for (int j = 0; j < kFlight; ++j) codes[j] = flight[j] == static_cast<Key>(-1) ? kCodedMissing : codes[j];
+      for (int j = 0; j < kFlight; ++j) {
+        const bool is_missing = flight[j] == static_cast<Key>(-1);
+        missing |= is_missing;
+        codes[j] = is_missing ? kCodedMissing : codes[j];
+      }
     }
   }
+  return missing;
 }
 
 }  // namespace
