@@ -26,6 +26,36 @@ def test_one_thread_is_the_callers_own():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
+def test_a_generator_is_run_to_its_end(threads):
+    done = []
+
+    def steps(thing):
+        for step in range(3):
+            done.append((thing, step))
+            yield
+
+    with workers(threads) as over:
+        over(steps, range(50))
+    assert sorted(done) == [(thing, step) for thing in range(50) for step in range(3)]
+
+
+def test_a_generator_is_left_between_two_steps_when_another_fails():
+    begun = []
+
+    def steps(thing):
+        for step in range(1000):
+            begun.append(step)
+            if thing == 1 and step == 3:
+                raise ValueError("no")
+            time.sleep(0.01)
+            yield
+
+    with pytest.raises(ValueError, match="no"), workers(2) as over:
+        over(steps, range(2))
+    assert len(begun) < 100
+
+
+@pytest.mark.parametrize("threads", [1, 2])
 def test_what_was_raised_is_raised_and_the_rest_is_not_begun(threads):
     begun = []
 

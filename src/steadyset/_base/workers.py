@@ -1,6 +1,7 @@
 """Threads that live for a call, for work that releases the GIL."""
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,18 +12,19 @@ _POLL_SECONDS = 0.1  # how long Ctrl-C may wait
 def workers(threads: int) -> Iterator[Callable[[Callable[[Any], object], Iterable[Any]], None]]:
     """Give a function that calls another for each of some things and returns when all are done.
 
-    The caller's thread only waits, so that Ctrl-C works: what has not begun by then is not done. One thread is the
-    caller's own.
+    The caller's thread only waits, so that Ctrl-C works: what has not begun by then is not done, and a generator is
+    left where it yields. One thread is the caller's own.
     """
     if threads <= 1:
         yield _in_turn
         return
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait  # a few milliseconds
 
+    stopped = threading.Event()
     with ThreadPoolExecutor(threads, thread_name_prefix="steadyset") as pool:
 
         def over(work: Callable[[Any], object], things: Iterable[Any]) -> None:
-            futures = [pool.submit(work, thing) for thing in things]
+            futures = [pool.submit(_done, work, thing, stopped) for thing in things]
             try:
                 left = set(futures)
                 while left:
@@ -30,6 +32,7 @@ def workers(threads: int) -> Iterator[Callable[[Callable[[Any], object], Iterabl
                     for future in done:
                         future.result()
             except BaseException:
+                stopped.set()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
@@ -38,4 +41,12 @@ def workers(threads: int) -> Iterator[Callable[[Callable[[Any], object], Iterabl
 
 def _in_turn(work: Callable[[Any], object], things: Iterable[Any]) -> None:
     for thing in things:
-        work(thing)
+        _done(work, thing)
+
+
+def _done(work: Callable[[Any], object], thing: Any, stopped: threading.Event | None = None) -> None:
+    steps = work(thing)
+    if isinstance(steps, Iterator):
+        for _ in steps:
+            if stopped is not None and stopped.is_set():
+                return

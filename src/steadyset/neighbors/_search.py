@@ -20,6 +20,7 @@ METRICS = ("euclidean", "cosine", "manhattan")
 
 _ROW_BYTES = 16 << 20  # of the rows that are multiplied at a time
 _POINTS_AT_A_TIME = 512
+_OFFERED_AT_A_TIME = 64  # points: where all rows are at the same distance, each is a candidate
 _CANDIDATE_BYTES = 24  # of one candidate
 _SEARCH_BYTES = 256 << 20  # of the candidates of all points of a search
 
@@ -91,10 +92,15 @@ def _offer_products(search: Any, index: Index, points: Table, threads: int) -> N
             over(partial(_offer_part, search, asked, rows, start), parts)
 
 
-def _offer_part(search: Any, asked: PointBounds, rows: RowBounds, start: int, part: tuple[int, int]) -> None:
+def _offer_part(search: Any, asked: PointBounds, rows: RowBounds, start: int, part: tuple[int, int]) -> Iterator[None]:
+    """Offer the rows to some of the points, step by step: between two of them it can be left."""
     first, last = part
     products = asked.points[first:last] @ rows.rows.T
-    search.offer_products(products, rows.base, rows.slack, asked.own[first:last], first, start, 1)
+    yield
+    for begin, end in _pieces(last - first, _OFFERED_AT_A_TIME):
+        own = asked.own[first + begin : first + end]
+        search.offer_products(products[begin:end], rows.base, rows.slack, own, first + begin, start, 1)
+        yield
 
 
 def _offer_calls(search: Any, index: Index, points: Table, threads: int) -> None:
