@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from steadyset.ensemble import _clusters
 
@@ -27,8 +29,9 @@ def test_the_same_bits_on_a_cluster(engine, ending):
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [found["learner"] for found in answers] == learners
     for found in answers:
-        assert found["same"] == [True] * 4  # the mean, each bag, the audit, bags without their models
+        assert found["same"] == [True] * 4, found  # the mean, each bag, the audit, bags without their models
         assert not found["at_home"]
+        assert found["own_work_stays"]  # what a learner runs in parallel, in the process that trains it
         assert found["killed"] == (ending == "kill")
         assert not found["audit_at_home"]
         if found["learner"] == "logistic":
@@ -46,3 +49,34 @@ def test_work_that_joblib_does_here_has_the_data_that_were_sent():
     work = _clusters._AnyPlace(lambda *given: given, [name, None], [data, None])
     assert work("rows", name, None) == ("rows", data, None)
     assert pickle.loads(pickle.dumps(_clusters._AnyPlace(max, [name], [data])))(3, 5) == 5
+
+
+def shifted(array):
+    """Return the array at an address that is no multiple of its items' size, as it may come over a network."""
+    moved = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    assert not moved.flags.aligned
+    return moved
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "series"])
+def test_work_gets_arrays_at_addresses_of_their_type(kind):
+    numbers = np.random.default_rng(0).normal(size=(5, 2))
+    if kind == "array":
+        given = shifted(numbers)
+    else:
+        pandas = pytest.importorskip("pandas")
+        given = (
+            pandas.DataFrame(shifted(numbers), copy=False)
+            if kind == "frame"
+            else pandas.Series(shifted(numbers[:, 0].copy()), copy=False)
+        )
+    [found] = _clusters._AnyPlace(lambda *given: given, [], [])(given)
+    arrays = [found] if kind == "array" else [found.to_numpy()]
+    assert all(each.flags.aligned for each in arrays)
+    assert_array_equal(np.asarray(found), np.asarray(given))
+
+
+def test_work_gets_what_is_aligned_as_it_is():
+    given = [np.arange(6.0), np.arange(6, dtype=np.int8)[1:], None, "text"]
+    assert all(a is b for a, b in zip(_clusters._AnyPlace(lambda *given: given, [], [])(*given), given, strict=True))

@@ -3,6 +3,7 @@
 import os
 import threading
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 import steadyset as ss
 from steadyset._base.one_thread import one_thread
@@ -109,6 +110,18 @@ def test_one_thread_inside_and_as_before_after():
     with one_thread(), one_thread():
         assert set(threads_of("blas") + threads_of("openmp")) == {1}
     assert (threads_of("blas"), threads_of("openmp")) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not say what is loaded")
+def test_no_blas_is_overlooked():
+    """NumPy and SciPy bring libraries of their own, whose names older releases of threadpoolctl do not know."""
+    mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line}
+    loaded = {Path(path).resolve() for path in mapped if "openblas" in Path(path).name}
+    if not loaded:
+        pytest.skip("NumPy and SciPy use another BLAS here")
+    with one_thread():
+        found = {Path(each["filepath"]).resolve(): each["num_threads"] for each in threadpool_info()}
+    assert {path: found.get(path) for path in loaded} == dict.fromkeys(loaded, 1)
 
 
 def test_one_thread_from_several_threads():

@@ -7,6 +7,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 import joblib
+import numpy as np
 from joblib._parallel_backends import LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
 
 #: Backends whose workers are threads or processes of this machine; Ray's is a subclass of one, so that types count.
@@ -70,7 +71,7 @@ class _AnyPlace:
 
     def __call__(self, *arguments: Any) -> Any:
         found = [next((each for name, each in self._here if name is given), given) for given in arguments]
-        return self._work(*found)
+        return _call(self._work, *found)
 
 
 def _calls(
@@ -145,7 +146,22 @@ def _by_ray(
 
 
 def _call(work: Callable[..., Any], *arguments: Any) -> Any:
-    return work(*arguments)
+    """Do the work in this process, as a worker process at home does it.
+
+    Joblib's backend for Dask is the active one on its workers too. It would send on what a learner runs in parallel by
+    itself, a whole bag with it, to processes that hold nothing to one thread.
+    """
+    with joblib.parallel_config(backend="threading"):
+        return work(*map(_aligned, arguments))
+
+
+def _aligned(given: Any) -> Any:
+    """Return what came over a network at addresses of its type: elsewhere NumPy does without BLAS, and sums differ."""
+    arrays = [given]
+    if hasattr(given, "iloc"):  # pandas
+        arrays = [given.values] if given.ndim == 1 else [given.iloc[:, i].values for i in range(given.shape[1])]
+    is_aligned = all(each.flags.aligned for each in arrays if isinstance(each, np.ndarray))
+    return given if is_aligned else given.copy()
 
 
 def _result(ray: Any, task: Any) -> Any:

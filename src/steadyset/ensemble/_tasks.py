@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -176,7 +175,7 @@ def _train_together_elsewhere(
 
 def _train_run(bare: Task, rows: _Rows, seeds: Sequence[int], *data: Any) -> list[tuple[tuple[int, ...], Any]]:
     _workers.leave_interrupts_to_the_caller()
-    with one_thread(), joblib.parallel_config(backend="sequential"):
+    with one_thread():
         return list(_trained_groups(bare.with_data(*data), rows, seeds, 1))
 
 

@@ -4,6 +4,7 @@ import os
 import time
 from pathlib import Path
 
+import joblib
 from sklearn.linear_model import LogisticRegression
 
 from helpers import tcp_bytes
@@ -37,6 +38,7 @@ class FarNets(_Noted, NetClassifier):
 class FarLogistic(LogisticRegression):
     def fit(self, X, y, sample_weight=None):
         _note()
+        self.helped_by = joblib.Parallel()(joblib.delayed(os.getpid)() for _ in range(3))
         time.sleep(0.02)
         self.trained_in = os.getpid()
         return super().fit(X, y, sample_weight)

@@ -96,11 +96,13 @@ def main(engine, ending, *names):
             expected = [home.predict_proba(points), proba, home.audit(points).instability, proba]
             trained = [group if name != "logistic" else group.estimator for group in model.groups_]
             places = {each.trained_in for each in trained}
+            helped = [set(each.helped_by) <= {each.trained_in} for each in trained if hasattr(each, "helped_by")]
             answer = {
                 "learner": name,
                 "same": [bool(np.array_equal(a, b)) for a, b in zip(found, expected, strict=True)],
                 "at_home": os.getpid() in places,
                 "places": len(places),
+                "own_work_stays": all(helped),
                 "killed": len(KILLED),
                 "audit_at_home": os.getpid() in for_audit,
                 "audit_places": len(for_audit),
