@@ -1,4 +1,7 @@
-"""A refit after one of 20,000 rows was dropped against a fresh fit of 500 bags of 2%, by CPU time and by the clock."""
+"""A refit after one of 20,000 rows was dropped against a fresh fit of 500 bags of 2%, by CPU time and by the clock.
+
+The row that is dropped is the first that ten bags hold, as many as hold a row on average.
+"""
 
 import copy
 import time
@@ -43,11 +46,13 @@ def main(rounds: int = 5) -> bool:
             return ss.StableClassifier(learner(), N_BAGS, **settings).fit(rows, labels)
 
         model, fresh, again = fitted(X, y), FOREVER, FOREVER
+        row = next(row for row in range(N) if np.count_nonzero(model.bags_.holds(row)) == SHARE * N_BAGS)
+        X, y = np.delete(X, row, axis=0), np.delete(y, row)
         for _ in range(rounds):
             for _ in range(REFITS):
                 one = copy.deepcopy(model)
-                again = np.minimum(again, spent(lambda one=one, X=X, y=y: one.refit(X[1:], y[1:])))
-            fresh = np.minimum(fresh, spent(lambda fitted=fitted, X=X, y=y: fitted(X[1:], y[1:])))
+                again = np.minimum(again, spent(lambda one=one, X=X, y=y: one.refit(X, y)))
+            fresh = np.minimum(fresh, spent(lambda fitted=fitted, X=X, y=y: fitted(X, y)))
         lines.append(Line(f"{name}: bags trained again", one.changes_.n_trained, unit="bags"))
         for place, time_of in enumerate(("CPU time", "wall clock")):
             lines.append(Line(f"{name}: fresh fit, {time_of}", 1000 * float(fresh[place]), unit="ms"))

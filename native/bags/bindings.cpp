@@ -130,20 +130,24 @@ void digest_rows(nb::handle cells, nb::handle kinds, nb::handle ends, nb::handle
   });
 }
 
-// rows: (n, ...) of any numbers, contiguous; codes: n int64; key: two words each for a start, the code and every eight bytes
-// of a row, twice, uint64; out: (n, 2) uint64.
+// rows: (n, ...) of any numbers, contiguous; codes: n int64; key: 12 words, and 4 for every two of the words that a row has:
+// its code and every eight of its bytes; out: (n, 2) uint64.
 void fingerprint_rows(nb::handle rows, nb::handle codes, nb::handle key, nb::handle out, int threads) {
   View row = View::anywhere(rows, PyBUF_C_CONTIGUOUS);
   View code(codes, PyBUF_C_CONTIGUOUS), word(key, PyBUF_C_CONTIGUOUS), to(out, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
   int64_t n = code.count();
   require(code->itemsize == 8 && word->itemsize == 8 && to->itemsize == 8 && to.count() == 2 * n, "the arrays do not fit");
   int64_t bytes = n == 0 ? 0 : row->len / n;
-  require(bytes * n == row->len && word.count() / 4 >= 2 + (bytes + 7) / 8, "the arrays do not fit");
+  const int64_t pairs = (1 + (bytes + 7) / 8 + 1) / 2;
+  require(bytes * n == row->len && word.count() >= kLastWords + kPairWords * pairs, "the arrays do not fit");
   split(n, threads, 64, [&](int64_t first, int64_t last, Poll poll) {
     Pace pace{poll};
-    for (int64_t i = first; i < last && !pace.stop(8 + bytes); ++i)
-      to.as<Fingerprint>()[i] = fingerprint(static_cast<const char*>(row->buf) + i * bytes, bytes, code.as<const int64_t>()[i],
-                                            word.as<const FingerprintKey>());
+    const char* from = static_cast<const char*>(row->buf);
+    const int64_t* of_row = code.as<const int64_t>();
+    const FingerprintKey& secret = *word.as<const FingerprintKey>();
+    Fingerprint* found = to.as<Fingerprint>();
+    for (int64_t start = first; start < last && !pace.stop(64 * (8 + bytes)); start += 64)
+      for (int64_t i = start; i < last && i < start + 64; ++i) found[i] = fingerprint(from + i * bytes, bytes, of_row[i], secret);
   });
 }
 
@@ -153,8 +157,7 @@ void known_places(nb::handle known, nb::handle wanted, nb::handle places) {
   int64_t m = from.count() / 2, n = to.count();
   require(from->itemsize == 8 && asked->itemsize == 8 && to->itemsize == 8 && asked.count() == 2 * n, "the arrays do not fit");
   require(m <= std::numeric_limits<int32_t>::max(), "known rows must be numbered by 31 bits");
-  std::vector<Fingerprint> own(from.as<const Fingerprint>(), from.as<const Fingerprint>() + m);  // nobody changes it meanwhile
-  KnownRows rows(own.data(), m);
+  KnownRows rows(from.as<const Fingerprint>(), m);
   for (int64_t i = 0; i < n; ++i) to.as<int64_t>()[i] = rows.find(asked.as<const Fingerprint>()[i]);
 }
 

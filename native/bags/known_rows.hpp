@@ -15,27 +15,53 @@ struct Fingerprint {
   bool operator==(const Fingerprint& other) const { return first == other.first && second == other.second; }
 };
 
-struct FingerprintKey {  // of one word of a row
-  uint64_t first[2], second[2];
-};
-
 inline Wide wide(const uint64_t* words) { return static_cast<Wide>(words[1]) << 64 | words[0]; }
 
-// Two multilinear hashes of 64 bits, the upper halves of sums of products of 128 bits. For a random key two rows that
-// differ have the same fingerprint with a probability of 2^-128 (Lemire and Kaser, "Strongly universal string hashing is
-// fast", 2014). The words of a row are its code, then its bytes, the last ones filled up with zeros.
-inline Fingerprint fingerprint(const char* row, int64_t bytes, int64_t code, const FingerprintKey* key) {
-  uint64_t word = static_cast<uint64_t>(code);
-  Wide first = wide(key[0].first) + wide(key[1].first) * word, second = wide(key[0].second) + wide(key[1].second) * word;
-  key += 2;
-  for (; bytes > 0; bytes -= 8, row += 8, ++key) {
-    word = 0;
-    if (bytes >= 8) std::memcpy(&word, row, 8);
-    else std::memcpy(&word, row, static_cast<size_t>(bytes));
-    first += wide(key->first) * word;
-    second += wide(key->second) * word;
+// The secret of one half of a fingerprint for the last step: a start, and what each half of the sum is multiplied by.
+struct LastKey {
+  uint64_t start[2], low[2], high[2];
+  uint64_t of(Wide sum) const {
+    return static_cast<uint64_t>((wide(start) + wide(low) * static_cast<uint64_t>(sum) + wide(high) * static_cast<uint64_t>(sum >> 64)) >> 64);
   }
-  return {static_cast<uint64_t>(first >> 64), static_cast<uint64_t>(second >> 64)};
+};
+struct PairKey {  // of two words of a row
+  uint64_t first[2], second[2];
+  static Wide product(const uint64_t* key, uint64_t one, uint64_t other) {
+    return static_cast<Wide>(one + key[0]) * static_cast<uint64_t>(other + key[1]);
+  }
+};
+struct FingerprintKey {
+  LastKey first, second;
+  PairKey pairs[1];  // as many as rows have
+};
+constexpr int64_t kLastWords = 2 * sizeof(LastKey) / sizeof(uint64_t), kPairWords = sizeof(PairKey) / sizeof(uint64_t);
+
+// Two hashes of 64 bits, each of which is the same for two rows that differ with a probability of at most 2^-63 for a random
+// key, so that fingerprints are with 2^-126: sums of products of two words that were shifted by the key (NH of UMAC: Black
+// and others, 1999), of which a multilinear hash keeps 64 bits (Lemire and Kaser, "Strongly universal string hashing is
+// fast", 2014); each step adds 2^-64. The words of a row are its code, then its bytes, the last ones filled up with zeros.
+inline Fingerprint fingerprint(const char* row, int64_t bytes, int64_t code, const FingerprintKey& key) {
+  const auto word_at = [&](int64_t at) {
+    uint64_t word = 0;
+    if (at + 8 <= bytes) std::memcpy(&word, row + at, 8);
+    else if (at < bytes) std::memcpy(&word, row + at, static_cast<size_t>(bytes - at));
+    return word;
+  };
+  const PairKey* pair = key.pairs;
+  uint64_t one = static_cast<uint64_t>(code), other = word_at(0);
+  Wide first = PairKey::product(pair->first, one, other), second = PairKey::product(pair->second, one, other);
+  int64_t at = 8;
+  for (++pair; at + 16 <= bytes; at += 16, ++pair) {
+    std::memcpy(&one, row + at, 8);
+    std::memcpy(&other, row + at + 8, 8);
+    first += PairKey::product(pair->first, one, other);
+    second += PairKey::product(pair->second, one, other);
+  }
+  if (at < bytes) {
+    first += PairKey::product(pair->first, word_at(at), word_at(at + 8));
+    second += PairKey::product(pair->second, word_at(at), word_at(at + 8));
+  }
+  return {key.first.of(first), key.second.of(second)};
 }
 
 // Where fingerprints stand among known ones. Most tables keep their order, so that those after the last are tried first.

@@ -15,7 +15,7 @@ namespace {
 template <class Item> inline Item* radix_sort(Item* items, Item* other, int64_t n, int low, int high) {
   const int bits = high - low;
   if (bits <= 0 || n < 2) return items;
-  const int most = n >= 4096 ? 11 : 8;
+  const int most = n >= 1024 ? 11 : 8;
   const int passes = (bits + most - 1) / most, digit = (bits + passes - 1) / passes;
   const uint32_t mask = (1u << digit) - 1;
   uint32_t counts[1 << 11];
@@ -100,6 +100,8 @@ inline bool settle(const Column& keys, uint64_t* items, int64_t n) {
   return true;
 }
 
+constexpr int64_t kFewRows = 1 << 14;
+
 inline int64_t rank_column(const void* keys, bool wide, int64_t n, uint32_t* ranks, uint64_t* distinct, Poll poll) {
   Pace pace{poll};
   const Column column{keys, wide};
@@ -107,8 +109,9 @@ inline int64_t rank_column(const void* keys, bool wide, int64_t n, uint32_t* ran
   for (int64_t i = 1; i < n; ++i) differing |= column[i] ^ column[0];
   if (differing == 0) return number_keys(column, n, [](int64_t i) { return static_cast<uint32_t>(i); }, ranks, distinct);
   const int above = __builtin_clzll(differing), spread = 64 - above - __builtin_ctzll(differing);
-  const int bits = spread < 32 ? spread : 32;  // of a key that most often tell it from all others
-  {
+  // Bits of a key that most often tell it from all others: of few rows two digits do.
+  for (int enough = n < kFewRows ? 22 : 32; enough <= 32; enough += 10) {
+    const int bits = spread < enough ? spread : enough;
     Array<uint64_t> items, other;
     if (!items.reserve(n) || !other.reserve(n)) return -1;
     for (int64_t i = 0; i < n; ++i) items[i] = column[i] << above >> (64 - bits) << 32 | static_cast<uint64_t>(i);

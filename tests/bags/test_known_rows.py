@@ -119,14 +119,19 @@ def test_fingerprints_as_they_are_written_down(n_bytes):
     key = _known_rows._key(n_bytes)
     found = np.empty((50, 2), np.uint64)
     _native.fingerprint_rows(rows, codes, key, found, 2)
-    parts = [int.from_bytes(key[at : at + 2].tobytes(), "little") for at in range(0, len(key), 2)]
+    last = [int.from_bytes(key[at : at + 2].tobytes(), "little") for at in range(0, 12, 2)]
+    pairs = key[12:].reshape(-1, 2, 2).tolist()
     for row, code, words in zip(rows, codes.tolist(), found.tolist(), strict=True):
         padded = row.tobytes() + bytes(-n_bytes % 8)
         cells = [code % 2**64, *np.frombuffer(padded, "<u8").tolist()]
+        cells += [0] * (len(cells) % 2)
+        assert 2 * len(pairs) == len(cells)
         for which in (0, 1):
-            start, *factors = parts[which::2]
-            total = start + sum(factor * cell for factor, cell in zip(factors, cells, strict=True))
-            assert words[which] == total % 2**128 >> 64
+            keys = [each for pair in pairs for each in pair[which]]
+            shifted = [(cell + each) % 2**64 for cell, each in zip(cells, keys, strict=True)]
+            high, low = divmod(sum(a * b for a, b in zip(shifted[::2], shifted[1::2], strict=True)) % 2**128, 2**64)
+            start, of_low, of_high = last[3 * which : 3 * which + 3]
+            assert words[which] == (start + of_low * low + of_high * high) % 2**128 >> 64
 
 
 def test_arrays_that_do_not_fit_are_refused():

@@ -185,12 +185,15 @@ def test_groups_of_trees_of_several_groups(dtype, predicted):
     if not predicted:
         one, other = copy.deepcopy((one, other))
         chosen = [({0: one, 8: other}[group.seeds[0]], place) for group, place in chosen]
-    found = one.gathered(chosen)
+    found = one.gathered([(group, place, place + 1) for group, place in chosen])
     assert found.seeds == (0, 1, 13, 3, 14, 15, 8)
     assert np.array_equal(found.predict_proba(X), expected)
     for tree, (group, place) in zip(_arrays.split_trees(found._forest), chosen, strict=True):
         alone, theirs = tree.arrays(), _arrays.split_trees(group._forest)[place].arrays()
         assert all(np.array_equal(alone[name], theirs[name]) for name in theirs)
+    together = one.gathered([(one, 0, 2), (other, 5, 6), (one, 3, 4), (other, 6, 8), (other, 0, 1)])
+    assert (together.seeds, together.numbers) == (found.seeds, found.numbers)
+    assert np.array_equal(together.predict_proba(X), expected)
 
 
 @pytest.mark.parametrize(("first", "last"), [(-1, 1), (1, 1), (2, 1), (0, 3)])

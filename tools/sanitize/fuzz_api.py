@@ -112,7 +112,7 @@ def own_trees(rng):
         group.apply(X)
         rows, sums = group.prepared(X, n_jobs=2), np.zeros((n, len(group.classes_)))
         group.add_proba(rows, sums, int(rng.integers(1, 4)), n_jobs=2)
-        group.gathered([(group, len(group.numbers) - 1), (group, 0)]).predict_proba(X)
+        group.gathered([(group, len(bags) - 1, len(bags)), (group, 0, 1)]).predict_proba(X)
         group.members()[0].to_sklearn()
 
 

@@ -114,7 +114,7 @@ def kernel_digest_rows(rng):
 def kernel_known_rows(rng):
     """Find rows of a table before, and follow the bags that held them."""
     n, m, w = _sizes(rng, 60, 60, 40)
-    key = rng.integers(0, 2**63, 4 * (2 + (w + 7) // 8), np.uint64)
+    key = rng.integers(0, 2**63, 12 + 4 * ((2 + (w + 7) // 8) // 2), np.uint64)
     prints = np.empty((n, 2), np.uint64)
     rows = rng.integers(0, 3, (n, w), np.uint8)
     called(rng, _native.fingerprint_rows, rows, rng.integers(0, 3, n), key, prints)

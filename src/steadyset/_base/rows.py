@@ -27,6 +27,15 @@ def as_rows(X: Any, name: str = "X") -> Any:
     return rows
 
 
+def is_plain(estimator: Any, X: Any) -> bool:
+    """Return whether X is an array of numbers with rows and features, and the estimator knows no names of features.
+
+    Nothing but the number of features is left to check then, and looking for names takes as long as a small tree.
+    """
+    plain = type(X) is np.ndarray and X.ndim >= 2 and X.dtype.kind in "biuf" and 0 not in X.shape
+    return plain and "feature_names_in_" not in vars(estimator)
+
+
 def bag_rows(bag: Any, number: int, n: int) -> NDArray[np.int64]:
     """Return the rows of one bag, checked."""
     rows = np.asarray(bag)

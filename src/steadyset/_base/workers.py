@@ -3,7 +3,10 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _POLL_SECONDS = 0.1  # how long Ctrl-C may wait
 
@@ -50,3 +53,21 @@ def _done(work: Callable[[Any], object], thing: Any, stopped: threading.Event | 
         for _ in steps:
             if stopped is not None and stopped.is_set():
                 return
+
+
+class AtOnce:
+    """An executor for work that is done before a thread could be started: it does it in the caller's thread."""
+
+    def submit(self, work: Callable[..., Any], /, *arguments: Any, **named: Any) -> "Future[Any]":
+        """Return what the work gives, or raised."""
+        from concurrent.futures import Future
+
+        done: Future[Any] = Future()
+        try:
+            done.set_result(work(*arguments, **named))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+    def shutdown(self, wait: bool = True) -> None:
+        """Do nothing: all work is done."""

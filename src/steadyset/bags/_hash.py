@@ -29,6 +29,7 @@ def bag_key(seed: int, bag: int) -> tuple[int, int]:
 def id_words(ids: NDArray[Any]) -> NDArray[np.uint64]:
     """Return the 64-bit word of each row id: an integer itself, of a string the first 8 bytes of its BLAKE2b digest."""
     if ids.dtype.kind in "iu":
-        return ids.astype(np.int64).view(np.uint64) if ids.dtype.kind == "i" else ids.astype(np.uint64)
+        wide = ids.astype(f"{ids.dtype.kind}8", copy=False)
+        return wide.view(np.uint64)
     digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in ids.tolist())
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)

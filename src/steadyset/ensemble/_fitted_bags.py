@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from steadyset._base import validation
 from steadyset._base.outside_rows import in_memory
-from steadyset._base.rows import as_rows
+from steadyset._base.rows import as_rows, is_plain
 from steadyset._base.sklearn_doors import num_samples
 from steadyset.audit import (
     AuditOptions,
@@ -285,9 +285,8 @@ class FittedBags(SetPredictor):
 
     def _points(self, X: Any, name: str = "X") -> Any:
         rows = as_rows(X, name)
-        named, n_features = "feature_names_in_" in vars(self), vars(self).get("n_features_in_")
-        if type(rows) is np.ndarray and rows.shape[1] == n_features and not named:
-            return rows  # nothing is left to check, and looking for names takes a while
+        if is_plain(self, rows) and rows.shape[1] == vars(self).get("n_features_in_"):
+            return rows
         return validate_data(self, rows, skip_check_array=True, reset=False)
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:

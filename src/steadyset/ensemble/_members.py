@@ -4,9 +4,9 @@ A learner that trains many bags at once has a method ``fit_bags(X, y, bags, seed
 yields groups; `y` holds labels of `classes`, the label space. Where `bags` are some of the bags only, it has
 ``bag_numbers``, by which messages name a bag. A group knows the ``numbers`` of its bags (places in `bags`), gives
 ``predict_proba(X)`` of shape (group, points, classes), its ``members()``, and writes itself with ``save(folder)``. For
-refits that train only some bags of a group it has ``gathered(members)``, a group of members of several groups, each
-given by its group and its place there, and where it has learned something of the whole table, ``reads(X)``: whether a
-fit to that table would have learned the same. An ordinary estimator is a group of one.
+refits that train only some bags of a group it has ``gathered(runs)``, a group of neighbours in several groups, each run
+given by its group, its first place there and its end, and where it has learned something of the whole table,
+``reads(X)``: whether a fit to that table would have learned the same. An ordinary estimator is a group of one.
 """
 
 from collections.abc import Sequence

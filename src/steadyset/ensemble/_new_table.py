@@ -92,11 +92,25 @@ class Work:
         found = {
             number: (group, place) for group in _of(train, self.again) for place, number in enumerate(group.numbers)
         }
-        mended = [
-            group.gathered([found.get(number, (group, place)) for place, number in enumerate(group.numbers)])
-            for group in self.mended
-        ]
+        mended = [_mended(group, found) for group in self.mended]
         return sorted([*self.kept, *mended, *_of(train, self.anew)], key=lambda group: int(group.numbers[0]))
+
+
+def _mended(group: Any, found: dict[int, tuple[Any, int]]) -> Any:
+    """Return the group with the bags that were found elsewhere, each in a group and at its place there."""
+    runs: list[tuple[Any, int, int]] = []
+    end = 0
+    for place, number in enumerate(group.numbers):
+        if number not in found:
+            continue
+        if end < place:
+            runs.append((group, end, place))
+        other, there = found[number]
+        runs.append((other, there, there + 1))
+        end = place + 1
+    if end < len(group.numbers):
+        runs.append((group, end, len(group.numbers)))
+    return group.gathered(runs)
 
 
 def _of(train: Callable[[Sequence[int]], list[Any]], numbers: list[int]) -> list[Any]:
@@ -112,7 +126,7 @@ def work_left(model: Any, now: FitRecord, data: FitInputs, drawn: Redraw) -> Wor
     """Return what is left to do for these bags of another table, or more bags of the same one."""
     bags = drawn.bags
     same = _same_bags(model, now, data, drawn)
-    stays = {number for number, is_same in enumerate(same.tolist()) if is_same}
+    stays = set(np.flatnonzero(same).tolist())
     if not stays:
         return all_anew(bags.n_bags)
     kept, mended = [], []

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base.runs import runs_of
 from steadyset._base.saved_folders import labels_from_json
 from steadyset._base.validation import shown
 from steadyset.lanes import _layers, _persist
 from steadyset.lanes._architecture import named
 from steadyset.lanes._settings import settings_of
-from steadyset.lanes._trainer import Trained, joined, predict_many
+from steadyset.lanes._trainer import Trained, joined_runs, predict_many
 
 if TYPE_CHECKING:
     from steadyset.lanes._net import NetClassifier
@@ -96,21 +95,21 @@ class LaneGroup:
         """
         return [self._prototype._member(seed, self._trained.at(i)) for i, seed in enumerate(self.seeds)]
 
-    def gathered(self, members: Sequence[tuple["LaneGroup", int]]) -> "LaneGroup":
+    def gathered(self, runs: Sequence[tuple["LaneGroup", int, int]]) -> "LaneGroup":
         """Return a group of some networks of this group and of others of the same layers.
 
         Parameters
         ----------
-        members : sequence of (LaneGroup, int)
-            Each network by its group and its place there.
+        runs : sequence of (LaneGroup, int, int)
+            Neighbours by their group, the first one's place there and their end.
 
         Returns
         -------
         group : LaneGroup
         """
-        trained = joined([group._trained.at(slice(first, last)) for group, first, last in runs_of(members)])
-        numbers = [group.numbers[place] for group, place in members]
-        seeds = [group.seeds[place] for group, place in members]
+        trained = joined_runs([(group._trained, first, last) for group, first, last in runs])
+        numbers = [number for group, first, last in runs for number in group.numbers[first:last]]
+        seeds = [seed for group, first, last in runs for seed in group.seeds[first:last]]
         return LaneGroup(self._prototype, numbers, seeds, trained)
 
     def save(self, folder: str | os.PathLike[str]) -> None:

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base.rows import bag_rows
+from steadyset._base.workers import AtOnce
 from steadyset.lanes._settings import Settings
 
 #: Models that the native code trains together, and bags of one group.
 TOGETHER, GROUP = 4, 16
 
 _POLL_SECONDS = 0.1  # how long Ctrl-C may wait, and how often progress is looked at
+_AT_ONCE = 1 << 22  # parameters times rows of few epochs, which take milliseconds: no thread is worth starting
 
 Progress = Callable[[tuple[int, ...], int, int], object]
 
@@ -75,7 +77,9 @@ def train_groups(
     # Enough that no thread waits for the caller, and that finished groups do not pile up.
     ahead = max(GROUP // TOGETHER, threads) + threads
     running: deque[_Quartet] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="steadyset-lanes")
+    rows_seen = len(seeds) * np.size(data.bags[0]) * epochs if len(seeds) else 0
+    few = rows_seen * network.n_parameters <= _AT_ONCE
+    pool = AtOnce() if few else ThreadPoolExecutor(threads, thread_name_prefix="steadyset-lanes")
     native_settings = settings.native()
 
     def submit(part: range) -> None:
@@ -137,6 +141,15 @@ def _result(quartet: _Quartet, names: Sequence[int], settings: Settings) -> Trai
 def joined(parts: list[Trained]) -> Trained:
     """Return the models of several groups as those of one."""
     return _combined(parts, np.concatenate)
+
+
+def joined_runs(runs: Sequence[tuple[Trained, int, int]]) -> Trained:
+    """Return models `first` to `last` - 1 of each of several groups as those of one."""
+    cuts = [slice(first, last) for _, first, last in runs]
+    return _combined(
+        [trained for trained, _, _ in runs],
+        lambda arrays: np.concatenate([array[cut] for array, cut in zip(arrays, cuts, strict=True)]),
+    )
 
 
 def _combined(parts: list[Trained], combine: Callable[[list[Any]], Any]) -> Trained:

@@ -10,7 +10,6 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from steadyset import _native
-from steadyset._base.runs import runs_of
 from steadyset._base.sklearn_doors import num_samples
 from steadyset._base.validation import shown
 from steadyset.trees import _arrays
@@ -162,21 +161,21 @@ class TreeGroup:
             for seed, forest in zip(self.seeds, _arrays.split_trees(self._forest), strict=True)
         ]
 
-    def gathered(self, members: Sequence[tuple["TreeGroup", int]]) -> "TreeGroup":
+    def gathered(self, runs: Sequence[tuple["TreeGroup", int, int]]) -> "TreeGroup":
         """Return a group of some trees of this group and of others of the same columns.
 
         Parameters
         ----------
-        members : sequence of (TreeGroup, int)
-            Each tree by its group and its place there.
+        runs : sequence of (TreeGroup, int, int)
+            Neighbours by their group, the first one's place there and their end.
 
         Returns
         -------
         group : TreeGroup
         """
-        forest = _arrays.joined_runs([(group._forest, first, last) for group, first, last in runs_of(members)])
-        numbers = [group.numbers[place] for group, place in members]
-        seeds = [group.seeds[place] for group, place in members]
+        forest = _arrays.joined_runs([(group._forest, first, last) for group, first, last in runs])
+        numbers = [number for group, first, last in runs for number in group.numbers[first:last]]
+        seeds = [seed for group, first, last in runs for seed in group.seeds[first:last]]
         return TreeGroup(self._prototype, numbers, seeds, forest)
 
     def reads(self, X: Any) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base.rows import bag_rows
+from steadyset._base.workers import AtOnce
 from steadyset.trees._settings import Settings
 
 #: Bags of one group; fewer where bags are large, but whole blocks of the mean's order of summation.
@@ -22,6 +23,7 @@ _LEAST = 16
 _GROUP_ROWS, _CALL_ROWS = 4_000_000, 100_000  # of a group, and of one native call
 _CALLS = 8  # of each thread at least, so that all end at about the same time
 _POLL_SECONDS = 0.1  # how long Ctrl-C may wait
+_AT_ONCE = 1 << 18  # values of the rows of few bags, whose trees take milliseconds: no thread is worth starting
 
 Progress = Callable[[tuple[int, ...], int, int], object]
 Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
@@ -50,12 +52,14 @@ def grow_groups(
 ) -> Iterator[tuple[tuple[int, ...], _native.TreesForest]]:
     """Grow a tree on each bag and yield them in order, a group at a time."""
     threads, total = effective_n_jobs(n_jobs), len(data.seeds)
-    group, call = _sizes(max(1, np.size(data.bags[0])) if total else 1, total, threads)
+    bag_size = max(1, np.size(data.bags[0])) if total else 1
+    group, call = _sizes(bag_size, total, threads)
     names = getattr(data.bags, "bag_numbers", range(total))  # of some of the bags, their numbers among all
     stop = _native.TreesStop()
     waiting = iter([range(first, min(first + call, total)) for first in range(0, total, call)])
     running: deque[_Running] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="steadyset-trees")
+    few = total * bag_size * settings.max_features <= _AT_ONCE
+    pool = AtOnce() if few else ThreadPoolExecutor(threads, thread_name_prefix="steadyset-trees")
     try:
         for first in range(0, total, group):
             numbers = tuple(range(first, min(first + group, total)))
@@ -92,7 +96,7 @@ def _sizes(bag_size: int, total: int, threads: int) -> tuple[int, int]:
 
 
 def _submitted(
-    pool: ThreadPoolExecutor,
+    pool: ThreadPoolExecutor | AtOnce,
     data: TrainingData,
     part: range,
     names: Sequence[int],

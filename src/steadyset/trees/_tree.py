@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from steadyset import _native
-from steadyset._base.rows import known_codes, label_positions
+from steadyset._base.rows import is_plain, known_codes, label_positions
 from steadyset._base.sklearn_doors import check_sample_weight
 from steadyset._base.validation import word_seed
 from steadyset.trees import _arrays, _columns
@@ -322,6 +322,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         """Return X as an array of numbers, or as the frame or the array of objects that it is."""
+        known = X.ndim == 2 and X.dtype in _NUMBERS if is_plain(self, X) else False
+        if known and (reset or X.shape[1] == self.n_features_in_):
+            self.n_features_in_ = X.shape[1]
+            return X
         if issparse(X):
             X = X.toarray()
         plain = not _columns.is_frame(X)
@@ -339,9 +343,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learns_same(self, X: Any) -> bool:
         """Return whether a fit to this table would learn the same of its columns."""
-        names = getattr(self, "feature_names_in_", None)
-        plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in _NUMBERS and names is None  # nothing to be checked
-        return _columns.learn(X if plain else self._checked(X, reset=False), names) == self._columns
+        return _columns.learn(self._checked(X, reset=False), getattr(self, "feature_names_in_", None)) == self._columns
 
     def _alone(self) -> TreeGroup:
         """Return the fitted tree as a group of one."""
