@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from steadyset._base.workers import workers
+from steadyset._base.workers import AtOnce, workers
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -69,3 +69,13 @@ def test_what_was_raised_is_raised_and_the_rest_is_not_begun(threads):
         over(work, range(1000))
     assert len(begun) < 100
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("steadyset")]
+
+
+def test_at_once_is_in_the_callers_thread():
+    pool = AtOnce()
+    assert pool.submit(threading.current_thread).result() is threading.current_thread()
+    assert pool.submit(dict, [("a", 1)], b=2).result() == {"a": 1, "b": 2}
+    failed = pool.submit(int, "no")
+    with pytest.raises(ValueError, match="no"):
+        failed.result()
+    pool.shutdown(wait=True)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from helpers import elsewhere
 from steadyset import _native
-from steadyset.lanes import Conv2d, Dropout, Flatten, LaneGroup, Linear, MaxPool2d, NetClassifier, ReLU
+from steadyset.lanes import Conv2d, Dropout, Flatten, LaneGroup, Linear, MaxPool2d, NetClassifier, ReLU, _trainer
 
 X, Y = load_digits(return_X_y=True)
 IMAGES = X.reshape(-1, 8, 8)[:400].astype(np.uint8)
@@ -46,6 +46,28 @@ def test_a_bag_is_the_same_to_the_bit_in_any_company(isa, scale, optimizer):
     for b in (0, 7, 18):
         (alone,) = learner.fit_bags(IMAGES, Y[:400], [rows[b]], [seeds[b]])
         np.testing.assert_array_equal(together[b], alone.members()[0].parameters_)
+
+
+def test_few_rows_are_trained_without_a_thread_and_with_the_same_bits(monkeypatch):
+    rows, seeds, made = [np.arange(first, first + 5) for first in range(6)], range(6), []
+    executor = _trainer.ThreadPoolExecutor
+    monkeypatch.setattr(_trainer, "ThreadPoolExecutor", lambda *a, **k: made.append(a[0]) or executor(*a, **k))
+    found = parameters(net().fit_bags(IMAGES, Y[:400], rows, seeds, n_jobs=2))
+    assert made == []
+    monkeypatch.setattr(_trainer, "_AT_ONCE", 0)
+    expected = parameters(net().fit_bags(IMAGES, Y[:400], rows, seeds, n_jobs=2))
+    assert made == [2]
+    for b in range(6):
+        np.testing.assert_array_equal(found[b], expected[b])
+
+
+def test_networks_of_several_groups():
+    one, other = (next(net().fit_bags(IMAGES, Y[:400], bags(5, first), range(first, first + 5))) for first in (0, 5))
+    found = one.gathered([(one, 0, 2), (other, 3, 4), (one, 4, 5)])
+    assert found.seeds == (0, 1, 8, 4)
+    expected = [one.predict_proba(IMAGES)[place] for place in (0, 1, 4)]
+    expected.insert(2, other.predict_proba(IMAGES)[3])
+    np.testing.assert_array_equal(found.predict_proba(IMAGES), expected)
 
 
 def test_a_member_equals_its_own_fit_and_its_refit():

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
 from steadyset import _native, trees
-from steadyset.trees import TreeClassifier, _arrays
+from steadyset.trees import TreeClassifier, _arrays, _grow
 
 
 def assert_same_trees(found, expected):
@@ -203,3 +203,21 @@ def test_runs_of_trees_that_a_forest_does_not_have_are_refused(first, last):
         _native.TreesForest.joined_runs([(group._forest, first, last)])
     with pytest.raises(ValueError, match="a forest is joined of at least one"):
         _native.TreesForest.joined_runs([])
+
+
+@pytest.mark.parametrize(("sizes", "threads"), [([40] * 5, 0), ([1, 2**19], 2)])
+def test_few_rows_are_grown_without_a_thread_and_with_the_same_bits(monkeypatch, sizes, threads):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), rng.integers(3, size=300)
+    bags, made = [rng.integers(0, 300, size) for size in sizes], []
+    executor = _grow.ThreadPoolExecutor
+    monkeypatch.setattr(_grow, "ThreadPoolExecutor", lambda *a, **k: made.append(a[0]) or executor(*a, **k))
+
+    def grown():
+        return next(TreeClassifier(max_features="sqrt").fit_bags(X, y, bags, range(len(bags)), n_jobs=2))
+
+    found = grown()
+    assert made == [threads] * (threads > 0)
+    monkeypatch.setattr(_grow, "_AT_ONCE", 0)
+    assert_same_trees(found, grown())
+    assert made[-1] == 2

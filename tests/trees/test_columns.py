@@ -147,10 +147,11 @@ def test_keys_at_an_odd_address_are_refused():
 
 @pytest.mark.parametrize("n_close", [2, 5, 700])
 def test_values_that_differ_in_their_last_bits_alone_keep_their_order(n_close):
-    """Columns are sorted by 32 bits of their keys first: where these tie, the rest decides."""
+    """Columns are sorted by 22 or 32 bits of their keys first: where these tie, the rest decides."""
     rng = np.random.default_rng(n_close)
     ends = rng.permutation(1_400) % n_close * 2.0**-52
-    X = np.column_stack([1 + ends, -1 - ends, rng.permutation(1_400) // n_close + 1 + ends, ends])
+    middle = 1 + rng.permutation(1_400) % n_close * 2.0**-20  # 32 bits tell them apart, and 22 do not
+    X = np.column_stack([1 + ends, -1 - ends, rng.permutation(1_400) // n_close + 1 + ends, ends, middle])
     X[rng.random(X.shape) < 0.5] *= -1
     y = rng.integers(3, size=1_400)
     ranks = np.column_stack([np.unique(column, return_inverse=True)[1] for column in X.T]).astype(np.int64)

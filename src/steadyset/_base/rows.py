@@ -46,6 +46,13 @@ def bag_rows(bag: Any, number: int, n: int) -> NDArray[np.int64]:
     return np.require(rows, np.int64, ["C", "A"])
 
 
+def are_few(bags: Any, n_bags: int, most: float) -> bool:
+    """Return whether some bags hold at most this many rows together."""
+    if n_bags and n_bags * np.size(bags[0]) > most:  # most often all have one size, and getting them takes a while
+        return False
+    return sum(np.size(bags[b]) for b in range(n_bags)) <= most
+
+
 def label_positions(y: NDArray[Any], classes: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Return the place of each label among the classes, and these: distinct labels, or else those in y."""
     space = np.unique(y) if classes is None else np.asarray(classes)

@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from steadyset import _native
-from steadyset._base.rows import bag_rows
+from steadyset._base.rows import are_few, bag_rows
 from steadyset._base.workers import AtOnce
 from steadyset.lanes._settings import Settings
 
@@ -77,8 +77,7 @@ def train_groups(
     # Enough that no thread waits for the caller, and that finished groups do not pile up.
     ahead = max(GROUP // TOGETHER, threads) + threads
     running: deque[_Quartet] = deque()
-    rows_seen = len(seeds) * np.size(data.bags[0]) * epochs if len(seeds) else 0
-    few = rows_seen * network.n_parameters <= _AT_ONCE
+    few = are_few(data.bags, len(seeds), _AT_ONCE / max(1, epochs * network.n_parameters))
     pool = AtOnce() if few else ThreadPoolExecutor(threads, thread_name_prefix="steadyset-lanes")
     native_settings = settings.native()
 

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from steadyset import _native
-from steadyset._base.rows import bag_rows
+from steadyset._base.rows import are_few, bag_rows
 from steadyset._base.workers import AtOnce
 from steadyset.trees._settings import Settings
 
@@ -52,13 +52,12 @@ def grow_groups(
 ) -> Iterator[tuple[tuple[int, ...], _native.TreesForest]]:
     """Grow a tree on each bag and yield them in order, a group at a time."""
     threads, total = effective_n_jobs(n_jobs), len(data.seeds)
-    bag_size = max(1, np.size(data.bags[0])) if total else 1
-    group, call = _sizes(bag_size, total, threads)
+    group, call = _sizes(max(1, np.size(data.bags[0])) if total else 1, total, threads)
     names = getattr(data.bags, "bag_numbers", range(total))  # of some of the bags, their numbers among all
     stop = _native.TreesStop()
     waiting = iter([range(first, min(first + call, total)) for first in range(0, total, call)])
     running: deque[_Running] = deque()
-    few = total * bag_size * settings.max_features <= _AT_ONCE
+    few = are_few(data.bags, total, _AT_ONCE / settings.max_features)
     pool = AtOnce() if few else ThreadPoolExecutor(threads, thread_name_prefix="steadyset-trees")
     try:
         for first in range(0, total, group):
