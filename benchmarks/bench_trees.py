@@ -4,6 +4,7 @@ One core each, in turn, on the same bags; the forests of others are those of `tr
 """
 
 import io
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -144,6 +145,9 @@ def letter_recognition() -> tuple[np.ndarray, np.ndarray]:
 
 
 def whole_fit() -> list[Line]:
+    if shutil.which("Rscript") is None:
+        print("trees: without LetterRecognition, which needs R and its package mlbench (Debian: r-cran-mlbench)")
+        return []
     X, y = letter_recognition()
     train, test = train_test_split(np.arange(len(X)), test_size=0.25, random_state=0)
     ours = ss.StableClassifier(random_state=0, n_jobs=2)

@@ -70,16 +70,25 @@ template <class Key> struct Step {
 };
 constexpr uint32_t kMissingLeft = 1u << 31;
 
+constexpr uint16_t kCodedMissing = 0xffff;  // the code of a missing value; and as a place, every value goes left
+
 // The same in eight bytes, for many trees: a feature's thresholds in the whole forest are its cuts, in order, and the
 // code of a value is how many of them lie below it. A leaf says in `offset` which class it holds, or that it does not.
+// Read as one word, which is one load, a step is a sum to be: a code in the place of `under` carries into `left` where it
+// is larger than the place of the threshold.
 struct CodedStep {
-  uint16_t place;   // of the threshold among the cuts: larger codes go right
   uint16_t offset;  // of the feature in a flight of rows; of a leaf: of the column of its class, or of the last column
+  uint16_t under;   // 2^16 - 1 less the place of the threshold among the cuts: larger codes go right
   uint32_t left;
+
+  static CodedStep of(uint16_t place, int64_t offset, uint32_t left) {
+    return {static_cast<uint16_t>(offset), static_cast<uint16_t>(kCodedMissing - place), left};
+  }
+  uint16_t place() const { return static_cast<uint16_t>(kCodedMissing - under); }
 };
+static_assert(sizeof(CodedStep) == 8 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a step is read as a word");
 constexpr int kFlight = 16;  // rows that go through a tree at the same time, their codes side by side for each feature
 constexpr int64_t kCodedColumns = (1 << 16) / kFlight;
-constexpr uint16_t kCodedMissing = 0xffff;  // the code of a missing value; and as a place, every value goes left
 constexpr int64_t kCodedCuts = kCodedMissing - 1;
 
 // A forest as prediction reads it. `leaf` of a step is its leaf's class where it holds one, plus kPure, or its number.

@@ -201,7 +201,7 @@ OwnedForest::Split OwnedForest::uncoded(int64_t place) const {
   const int64_t node = coded_->node[place];
   if (step.left == static_cast<uint32_t>(place)) return {node, -1, 0, 0};
   const int32_t feature = step.offset / kFlight;
-  const int64_t cut = coded_->cut_start[feature] + step.place;
+  const int64_t cut = coded_->cut_start[feature] + step.place();
   return {node, feature, wide_ ? coded_->wide_cuts[cut] : coded_->cuts[cut], coded_->missing_left[place]};
 }
 

@@ -94,10 +94,11 @@ template <class Key> class CodedRows {
   }
   template <bool missing>
   static uint64_t next(const CodedStep* steps, const uint8_t* missing_left, uint64_t node, const uint16_t* codes) {
-    const CodedStep* step = steps + node;
-    const uint16_t code = codes[step->offset];
-    if (missing && code == kCodedMissing && missing_left[node]) return step->left;
-    return step->left + (step->place < code);
+    uint64_t step;
+    memcpy(&step, steps + node, sizeof step);
+    const uint64_t code = codes[static_cast<uint16_t>(step)];
+    if (missing && code == kCodedMissing && missing_left[node]) return step >> 32;
+    return (step + (code << 16)) >> 32;
   }
   static constexpr int kUnchecked = 2;  // steps between two looks at whether all rows have arrived
 

@@ -25,16 +25,21 @@ template <class Key> inline bool any_missing(const Key* keys, int64_t n) {
   return found;
 }
 
-// How many of n cuts lie below each of kFlight keys.
+// How many of n > 0 cuts lie below each of kFlight keys: kSearches of them side by side, as many as registers hold.
 template <class Key> inline void count_below(const Key* cuts, int64_t n, const Key* keys, uint16_t* out) {
-  uint32_t base[kFlight] = {};
-  uint32_t left = static_cast<uint32_t>(n);
-  while (left > 1) {
-    const uint32_t half = left / 2;
-    for (int j = 0; j < kFlight; ++j) base[j] += half & (0u - static_cast<uint32_t>(cuts[base[j] + half - 1] < keys[j]));  // no branch
-    left -= half;
+  constexpr int kSearches = 8;
+  for (int first = 0; first < kFlight; first += kSearches) {
+    const Key* from[kSearches];
+    for (int j = 0; j < kSearches; ++j) from[j] = cuts;
+    for (int64_t left = n; left > 1; left -= left / 2) {
+      const int64_t half = left / 2;
+      for (int j = 0; j < kSearches; ++j) {
+        const Key* after = from[j] + half;
+        from[j] = after[-1] < keys[first + j] ? after : from[j];  // no branch
+      }
+    }
+    for (int j = 0; j < kSearches; ++j) out[first + j] = static_cast<uint16_t>(from[j] - cuts + (*from[j] < keys[first + j]));
   }
-  for (int j = 0; j < kFlight; ++j) out[j] = static_cast<uint16_t>(base[j] + (n > 0 && cuts[base[j]] < keys[j]));
 }
 
 // The codes of rows, (rows / kFlight, columns, kFlight): those of the last flight that are no rows repeat the last row.
