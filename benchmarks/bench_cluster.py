@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.harness import Line, report
 
-WORK = 40  # CPU seconds of a fit: at least 20 s by two workers
+WORK = 50  # CPU seconds of a fit: at least 20 s by two workers
 ROOT = Path(__file__).parents[1]
 
 

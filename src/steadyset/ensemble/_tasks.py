@@ -129,17 +129,22 @@ def _train_apart(
 
 
 class _Rows(Sequence[Any]):
-    """The rows of some bags; messages name them by `bag_numbers`, their own numbers."""
+    """The rows of some bags, which go with their task; messages name the bags by `bag_numbers`, their own numbers.
+
+    An array by itself joblib would give to one worker of a Dask cluster, and it would be lost with it.
+    """
 
     def __init__(self, bags: RowSets, numbers: Sequence[int]) -> None:
-        self._rows = [_workers.packed(bags[number]) for number in numbers]
+        rows = [_workers.packed(bags[number]) for number in numbers]
+        self._rows, self._ends = np.concatenate(rows), np.cumsum([len(some) for some in rows]).tolist()
         self.bag_numbers = list(numbers)
 
     def __len__(self) -> int:
         return len(self.bag_numbers)
 
     def __getitem__(self, place: Any) -> Any:
-        return self._rows[place].astype(np.intp)
+        start = self._ends[place - 1] if place else 0
+        return self._rows[start : self._ends[place]].astype(np.intp)
 
 
 class _Chosen(Sequence[Any]):
