@@ -234,6 +234,8 @@ import numpy as np, steadyset as ss
 bags = ss.draw_bags(200_000, 200, 100_000, sample_ids=range(200_000))
 proba = np.random.default_rng(0).random((200, 5_000, 10), np.float32)
 made = ss.BagPredictions(proba / proba.sum(axis=2, keepdims=True), bags, range(10))
+# Once before: what is imported then executes strings, and Python ends by SIGINT where one of these was interrupted.
+ss.certify(made.at_points([0]), ss.InflatedArgmax(0.01))
 print("ready", flush=True)
 try:
     while True:
