@@ -59,19 +59,21 @@ void put_rows(const std::vector<uint8_t>& bits, uint32_t* rows, int64_t m) {
 }
 
 // The same as hash_bags for few bags, as rows; ids: n uint64; rows: (n_bags, m) uint32, rising.
-void hash_rows(nb::handle keys, nb::handle ids, int64_t m, nb::handle rows, int threads) {
-  View key(keys, PyBUF_C_CONTIGUOUS), id(ids, PyBUF_C_CONTIGUOUS), out(rows, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+void hash_rows(nb::handle keys, nb::handle ids, int64_t m, nb::handle rows, nb::handle next, int threads) {
+  View key(keys, PyBUF_C_CONTIGUOUS), id(ids, PyBUF_C_CONTIGUOUS), out(rows, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE),
+      following(next, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
   int64_t n_bags = key.count() / 2, n = id.count();
   require(m >= 1 && m <= n && n < kGone, "m must lie between 1 and n, which must fit into 32 bits");
-  require(key->itemsize == 8 && id->itemsize == 8 && out->itemsize == 4 && each_has(out.count(), n_bags, m), "the arrays do not fit");
+  require(key->itemsize == 8 && id->itemsize == 8 && out->itemsize == 4 && each_has(out.count(), n_bags, m) &&
+              following->len == n_bags * 8,
+          "the arrays do not fit");
   const BagsUnit& chosen = bags_unit();
   std::atomic<bool> enough_memory{true};
   split(n_bags, threads, 1, [&](int64_t first, int64_t last, Poll poll) {
     std::vector<uint8_t> bits(static_cast<size_t>((n + 7) / 8));
-    int64_t next = 0;
     for (int64_t b = first; b < last && enough_memory && !poll.ask(poll.whom); ++b) {
       BagKey one = {key.as<const uint64_t>()[2 * b], key.as<const uint64_t>()[2 * b + 1]};
-      if (!chosen.smallest(one, id.as<const uint64_t>(), n, m, bits.data(), &next, poll)) enough_memory = false;
+      if (!chosen.smallest(one, id.as<const uint64_t>(), n, m, bits.data(), following.as<int64_t>() + b, poll)) enough_memory = false;
       else put_rows(bits, out.as<uint32_t>() + b * m, m);
     }
   });
@@ -228,8 +230,8 @@ void entered_bags(nb::handle keys, nb::handle ids, nb::handle held, nb::handle f
 void bind_bags(nb::module_& m) {
   m.def("hash_bags", &hash_bags, nb::arg("keys"), nb::arg("ids").none(), nb::arg("n"), nb::arg("m"), nb::arg("bits"),
         nb::arg("next"), nb::arg("threads"), "Fill `bits` with the m rows of smallest hash of each bag.");
-  m.def("hash_rows", &hash_rows, nb::arg("keys"), nb::arg("ids"), nb::arg("m"), nb::arg("rows"), nb::arg("threads"),
-        "Fill `rows` with the m rows of smallest hash of each bag.");
+  m.def("hash_rows", &hash_rows, nb::arg("keys"), nb::arg("ids"), nb::arg("m"), nb::arg("rows"), nb::arg("next"),
+        nb::arg("threads"), "Fill `rows` with the m rows of smallest hash of each bag, and `next` with the one after them.");
   m.def("bootstrap_bags", &bootstrap_bags, nb::arg("keys"), nb::arg("n"), nb::arg("m"), nb::arg("draws"),
         nb::arg("threads"), "Fill `draws` with m draws with replacement from [0, n) for each bag.");
   m.def("sum_bags", &sum_bags, nb::arg("values"), nb::arg("take").none(), nb::arg("block"), nb::arg("out"),

@@ -122,14 +122,13 @@ class Table {
     const TreesUnit& chosen = trees_unit();
     const char* data = static_cast<const char*>(keys.data());
     split(features_, threads, 1, [&](int64_t first, int64_t last, Poll poll) {
+      const std::unique_ptr<uint64_t[]> distinct(new (std::nothrow) uint64_t[static_cast<size_t>(n_)]);
       for (int64_t f = first; f < last && memory && !poll.ask(poll.whom); ++f) {
         try {
-          std::vector<uint64_t> distinct(static_cast<size_t>(n_));
-          const int64_t count = chosen.rank(data + f * n_ * (wide ? 8 : 4), wide, n_, ranks_.get() + f * n_, distinct.data(), poll);
+          if (!distinct) throw std::bad_alloc();
+          const int64_t count = chosen.rank(data + f * n_ * (wide ? 8 : 4), wide, n_, ranks_.get() + f * n_, distinct.get(), poll);
           if (count < 0) throw std::bad_alloc();
-          distinct.resize(static_cast<size_t>(count));
-          distinct.shrink_to_fit();
-          columns[static_cast<size_t>(f)] = std::move(distinct);
+          columns[static_cast<size_t>(f)].assign(distinct.get(), distinct.get() + count);
         } catch (const std::bad_alloc&) {
           memory = false;
         }

@@ -64,16 +64,8 @@ inline KeyAt* sort_keys(KeyAt* items, KeyAt* other, int64_t n, uint64_t differin
   return items;
 }
 
-struct Column {
-  const void* keys;
-  bool wide;
-  uint64_t operator[](int64_t row) const {
-    return wide ? static_cast<const uint64_t*>(keys)[row] : static_cast<const uint32_t*>(keys)[row];
-  }
-};
-
 // Numbers the distinct keys of rows that are in order; row_at(i) is the row at place i.
-template <class RowAt> inline int64_t number_keys(const Column& keys, int64_t n, RowAt row_at, uint32_t* ranks, uint64_t* distinct) {
+template <class Key, class RowAt> inline int64_t number_keys(const Key* keys, int64_t n, RowAt row_at, uint32_t* ranks, uint64_t* distinct) {
   int64_t rank = -1;
   for (int64_t i = 0; i < n; ++i) {
     const uint32_t row = row_at(i);
@@ -86,7 +78,7 @@ template <class RowAt> inline int64_t number_keys(const Column& keys, int64_t n,
 
 // Puts neighbours in order that are so by the upper half of the item alone, which is a part of the key of the row in the
 // lower half. False where that is much work, and not yet done.
-inline bool settle(const Column& keys, uint64_t* items, int64_t n) {
+template <class Key> inline bool settle(const Key* keys, uint64_t* items, int64_t n) {
   int64_t left = 8 * n;
   for (int64_t i = 1; i < n; ++i) {
     for (int64_t j = i; j > 0 && items[j - 1] >> 32 == items[j] >> 32; --j) {
@@ -101,30 +93,72 @@ inline bool settle(const Column& keys, uint64_t* items, int64_t n) {
 }
 
 constexpr int64_t kFewRows = 1 << 14;
+constexpr int kDigit = 11;
 
-inline int64_t rank_column(const void* keys, bool wide, int64_t n, uint32_t* ranks, uint64_t* distinct, Poll poll) {
+// Of the bits of a key in which keys differ, the first ones, with the row below them.
+struct Prefix {
+  int above, bits;
+  uint64_t item(uint64_t key, int64_t row) const { return key << above >> (64 - bits) << 32 | static_cast<uint64_t>(row); }
+};
+
+// Sorts the rows of a column by up to two digits of their keys; both are counted while the items are made.
+template <class Key> inline uint64_t* sort_few(const Key* keys, int64_t n, Prefix prefix, uint64_t* items, uint64_t* other) {
+  constexpr uint32_t kMask = (1u << kDigit) - 1;
+  uint32_t counts[2][1 << kDigit] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t item = prefix.item(keys[i], i);
+    items[i] = item;
+    ++counts[0][item >> 32 & kMask];
+    ++counts[1][item >> (32 + kDigit)];
+  }
+  for (int digit = 0; digit < 2 && prefix.bits > digit * kDigit; ++digit) {
+    uint32_t at = 0;
+    for (uint32_t& count : counts[digit]) {
+      const uint32_t here = count;
+      count = at;
+      at += here;
+    }
+    const int shift = 32 + digit * kDigit;
+    for (int64_t i = 0; i < n; ++i) other[counts[digit][items[i] >> shift & kMask]++] = items[i];
+    uint64_t* const sorted = other;
+    other = items;
+    items = sorted;
+  }
+  return items;
+}
+
+template <class Key> inline int64_t rank_keys(const Key* keys, int64_t n, uint32_t* ranks, uint64_t* distinct, Poll poll) {
   Pace pace{poll};
-  const Column column{keys, wide};
   uint64_t differing = 0;
-  for (int64_t i = 1; i < n; ++i) differing |= column[i] ^ column[0];
-  if (differing == 0) return number_keys(column, n, [](int64_t i) { return static_cast<uint32_t>(i); }, ranks, distinct);
+  for (int64_t i = 1; i < n; ++i) differing |= static_cast<uint64_t>(keys[i] ^ keys[0]);
+  if (differing == 0) return number_keys(keys, n, [](int64_t i) { return static_cast<uint32_t>(i); }, ranks, distinct);
   const int above = __builtin_clzll(differing), spread = 64 - above - __builtin_ctzll(differing);
   // Bits of a key that most often tell it from all others: of few rows two digits do.
-  for (int enough = n < kFewRows ? 22 : 32; enough <= 32; enough += 10) {
-    const int bits = spread < enough ? spread : enough;
+  for (int enough = n < kFewRows ? 2 * kDigit : 32; enough <= 32; enough += 32 - 2 * kDigit) {
+    const Prefix prefix{above, spread < enough ? spread : enough};
     Array<uint64_t> items, other;
     if (!items.reserve(n) || !other.reserve(n)) return -1;
-    for (int64_t i = 0; i < n; ++i) items[i] = column[i] << above >> (64 - bits) << 32 | static_cast<uint64_t>(i);
     if (pace.stop(16 * n)) return 0;
-    uint64_t* sorted = radix_sort(items.get(), other.get(), n, 32, 32 + bits);
-    if (spread == bits || settle(column, sorted, n))
-      return number_keys(column, n, [&](int64_t i) { return static_cast<uint32_t>(sorted[i]); }, ranks, distinct);
+    uint64_t* sorted;
+    if (prefix.bits <= 2 * kDigit) {
+      sorted = sort_few(keys, n, prefix, items.get(), other.get());
+    } else {
+      for (int64_t i = 0; i < n; ++i) items[i] = prefix.item(keys[i], i);
+      sorted = radix_sort(items.get(), other.get(), n, 32, 32 + prefix.bits);
+    }
+    if (spread == prefix.bits || settle(keys, sorted, n))
+      return number_keys(keys, n, [&](int64_t i) { return static_cast<uint32_t>(sorted[i]); }, ranks, distinct);
   }
   Array<KeyAt> items, other;
   if (!items.reserve(n) || !other.reserve(n)) return -1;
-  for (int64_t i = 0; i < n; ++i) items[i] = {column[i], static_cast<uint32_t>(i)};
+  for (int64_t i = 0; i < n; ++i) items[i] = {keys[i], static_cast<uint32_t>(i)};
   const KeyAt* sorted = sort_keys(items.get(), other.get(), n, differing, pace);
-  return number_keys(column, n, [&](int64_t i) { return sorted[i].row; }, ranks, distinct);
+  return number_keys(keys, n, [&](int64_t i) { return sorted[i].row; }, ranks, distinct);
+}
+
+inline int64_t rank_column(const void* keys, bool wide, int64_t n, uint32_t* ranks, uint64_t* distinct, Poll poll) {
+  return wide ? rank_keys(static_cast<const uint64_t*>(keys), n, ranks, distinct, poll)
+              : rank_keys(static_cast<const uint32_t*>(keys), n, ranks, distinct, poll);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ def kernel_draw(rng):
     called(rng, _native.hash_bags, keys, ids, n, m, np.empty((b, (n + 7) // 8), np.uint8), np.empty(b, np.int64))
     called(rng, _native.bootstrap_bags, keys, n, m, np.empty((b, m), np.uint32))
     if ids is not None:
-        called(rng, _native.hash_rows, keys, ids, m, np.empty((b, m), np.uint32))
+        called(rng, _native.hash_rows, keys, ids, m, np.empty((b, m), np.uint32), np.empty(b, np.int64))
 
 
 def kernel_sum_bags(rng):

@@ -130,6 +130,9 @@ class Bags:
         """Memory that membership takes."""
         return self._stored.nbytes
 
+    def __deepcopy__(self, memo: Any) -> "Bags":
+        return self  # nobody changes what it holds
+
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # without what can be worked out again
 
@@ -443,8 +446,21 @@ def concatenate(pieces: Sequence[Bags]) -> Bags:
 
 def _draw(n: int, part: Part, size: int, resampling: str | None, ids: RowIds) -> Bags:
     kind: Literal["subbagging", "bootstrap"] = "subbagging" if resampling == "subbagging" else "bootstrap"
-    words = ordered_words(ids)
-    return Bags(n, part.n_bags, size, kind, ids, (part,), _membership(n, part, size, kind, words))
+    membership, following = _membership(n, part, size, kind, ordered_words(ids))
+    bags = Bags(n, part.n_bags, size, kind, ids, (part,), membership)
+    return bags if following is None else with_following(bags, following)
+
+
+def with_following(bags: Bags, following: NDArray[np.int64]) -> Bags:
+    """Return the bags, which then know the rank of the next smallest hash of each while this process lasts."""
+    vars(bags)["_following"] = following
+    return bags
+
+
+def following_of(bags: Bags) -> NDArray[np.int64]:
+    """Return the rank of the next smallest hash of each bag, -1 where it is not known."""
+    known: NDArray[np.int64] | None = vars(bags).get("_following")
+    return np.full(bags.n_bags, -1) if known is None else known
 
 
 def ordered_words(ids: RowIds) -> NDArray[np.uint64] | None:
@@ -454,24 +470,30 @@ def ordered_words(ids: RowIds) -> NDArray[np.uint64] | None:
 
 def draw_again(bags: Bags, part: Part) -> Bits | Indices:
     """Return the membership of some of these bags as their seed draws it."""
-    return _membership(bags.n_samples, part, bags.bag_size or 0, bags.resampling or "", bags._words)
+    return _membership(bags.n_samples, part, bags.bag_size or 0, bags.resampling or "", bags._words)[0]
 
 
-def _membership(n: int, part: Part, size: int, kind: str, words: NDArray[np.uint64] | None) -> Bits | Indices:
+def _membership(
+    n: int, part: Part, size: int, kind: str, words: NDArray[np.uint64] | None
+) -> tuple[Bits | Indices, NDArray[np.int64] | None]:
+    """Return which rows each bag holds and, of the rows of smallest hash, the rank of the one that comes next."""
     as_bits = (n + 7) // 8 <= size * np.dtype(index_type(n)).itemsize
     blocks: list[Any] = []
+    following: list[Any] = []
     # Drawn in blocks, so that bags which are kept as indices never stand in memory as bits all at once.
     step = part.n_bags if as_bits and kind == "subbagging" else max(1, (64 << 20) // max(n // 8, 4 * size))
     for start in range(0, part.n_bags, step):
         keys = Part(part.seed, part.first + start, min(step, part.n_bags - start)).keys()
         if kind == "subbagging":
-            packed, _ = smallest_hashes(keys, words, n, size)
+            packed, next_ranks = smallest_hashes(keys, words, n, size)
+            following.append(next_ranks)
             blocks.append(packed if as_bits else indices_of(packed, n, size))
         else:
             draws = np.sort(_draw_with_replacement(keys, n, size), axis=1)
             blocks.append(bits_of(draws, n) if as_bits else draws)
     stacked = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-    return Bits(stacked, n) if as_bits else Indices(stacked.reshape(-1), np.arange(part.n_bags + 1) * size, n)
+    stored = Bits(stacked, n) if as_bits else Indices(stacked.reshape(-1), np.arange(part.n_bags + 1) * size, n)
+    return stored, np.concatenate(following) if following else None
 
 
 def smallest_hashes(

@@ -18,7 +18,7 @@ from steadyset import _native
 from steadyset._base import cpu
 
 _MOST_ROWS = 1 << 20  # what is remembered takes 32 bytes per row
-_BYTES_FOR_THREADS = 1 << 20
+_BYTES_FOR_THREADS = 1 << 24
 _SECRET = os.urandom(32)
 
 

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base import cpu
-from steadyset.bags._bags import Bags, Part, draw_bags, ordered_words
+from steadyset.bags._bags import Bags, Part, draw_bags, following_of, ordered_words, with_following
 from steadyset.bags._hash import bag_key, id_words
 from steadyset.bags._membership import Indices, index_type
 from steadyset.bags._row_ids import RowIds
 
 _MOST_HASHES = 0.25  # of those of a draw from scratch
 _MOST_BAGS = 0.5  # to be drawn again
-_HASHES_FOR_THREADS = 1 << 17
+_HASHES_FOR_THREADS = 1 << 20
 _GONE = np.uint32(2**32 - 1)
 
 
@@ -120,14 +120,45 @@ def _followed(before: Bags, part: Part, n: int, ids: RowIds) -> Redraw | None:
     again = np.flatnonzero(changed)
     if len(again) > _MOST_BAGS * part.n_bags:
         return None
+    following = _moved_following(before, rows) if not n_new else np.full(part.n_bags, -1)
     if len(again):
-        keys = np.array([bag_key(part.seed, part.first + int(bag)) for bag in again], np.uint64)
-        drawn = np.empty((len(again), size), np.uint32)
-        threads = cpu.allowed_threads() if len(again) * n > _HASHES_FOR_THREADS else 1
-        _native.hash_rows(keys, np.asarray(ordered_words(ids)), size, drawn, threads)
-        ranks[again] = drawn
+        hashed = again[~_swapped(ranks, again, following)]
+        if len(hashed):
+            ranks[hashed], following[hashed] = _drawn(part, hashed, np.asarray(ordered_words(ids)), size)
     stored = Indices(ranks.reshape(-1), np.arange(part.n_bags + 1) * size, n)
-    return Redraw(Bags(n, part.n_bags, size, "subbagging", ids, (part,), stored), changed, n - n_new)
+    bags = Bags(n, part.n_bags, size, "subbagging", ids, (part,), stored)
+    return Redraw(with_following(bags, following), changed, n - n_new)
+
+
+def _moved_following(before: Bags, rows: _Rows) -> NDArray[np.int64]:
+    """Return the rank of the row that comes next in each bag, where it is known and still there, else -1."""
+    following = following_of(before)
+    place = rows.place[following]  # of one that is not known, any
+    return np.where((following < 0) | (place == _GONE), -1, place.astype(np.int64))
+
+
+def _swapped(ranks: NDArray[np.uint32], again: NDArray[np.intp], following: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Put the row that comes next in the place of one that is gone, and return for which of these bags that was all.
+
+    Which row comes next there after it is not known then.
+    """
+    held, entering = ranks[again], following[again]
+    gone = held == _GONE
+    done: NDArray[np.bool_] = (np.count_nonzero(gone, axis=1) == 1) & (entering >= 0)
+    ranks[again[done]] = np.sort(np.where(gone, entering[:, None], held)[done].astype(np.uint32), axis=1)
+    following[again] = -1
+    return done
+
+
+def _drawn(
+    part: Part, numbers: NDArray[np.intp], words: NDArray[np.uint64], size: int
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the ranks of the smallest hashes of some bags, and the rank that comes next in each."""
+    keys = np.array([bag_key(part.seed, part.first + int(bag)) for bag in numbers], np.uint64)
+    ranks, following = np.empty((len(numbers), size), np.uint32), np.empty(len(numbers), np.int64)
+    threads = cpu.allowed_threads() if len(numbers) * len(words) > _HASHES_FOR_THREADS else 1
+    _native.hash_rows(keys, words, size, ranks, following, threads)
+    return ranks, following
 
 
 def _entered(part: Part, words: NDArray[np.uint64], held: NDArray[Any], new: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from steadyset._base.rows import known_codes, label_positions
+from steadyset._base.rows import is_plain, known_codes, label_positions
 from steadyset._base.sklearn_doors import check_sample_weight
 from steadyset._base.validation import word_seed
 from steadyset.lanes import _settings
@@ -284,7 +284,9 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         read: dict[str, Any] = {"dtype": [np.float32, np.uint8], "order": "C", "allow_nd": True}
         labels = known_codes(y, classes)
         if labels is not None and type(X) is np.ndarray and X.shape[:1] == labels.shape:
-            x, self.classes_ = validate_data(self, X, **read), classes
+            known = _plain_numbers(X) if is_plain(self, X) else None
+            x, self.classes_ = validate_data(self, X, **read) if known is None else known, classes
+            self.n_features_in_ = X.shape[1]
         else:
             x, y = validate_data(self, X, y, **read)
             check_classification_targets(y)
@@ -340,3 +342,12 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name, value in vars(member).items():
             if name.startswith("_") or name.endswith("_"):
                 setattr(self, name, value)
+
+
+def _plain_numbers(X: NDArray[Any]) -> NDArray[Any] | None:
+    """Return an array of numbers as it is read, in a fraction of the time that all checks take; None unless finite."""
+    if X.dtype == np.uint8:
+        return np.ascontiguousarray(X)
+    with np.errstate(all="ignore"):
+        x = np.ascontiguousarray(X, np.float32)
+        return x if np.isfinite(x.sum()) else None
