@@ -103,7 +103,7 @@ struct Forest {
   bool wide;              // 64-bit keys
   const uint32_t* leaf;
   const int64_t* root;    // of each tree, and the number of nodes after the last
-  const int64_t* entries; // where the classes of each leaf begin, one more than there are leaves
+  const uint32_t* entries; // where the classes of each leaf begin, one more than there are leaves
   const int32_t* entry_class;
   const double* entry_share;
   int64_t n_trees;
@@ -130,6 +130,7 @@ struct TreesUnit {
   bool (*apply)(const Forest& forest, const void* keys, int64_t first, int64_t last, int64_t* out, Poll poll);
 };
 
-STEADYSET_HOT_UNIT(TreesUnit, trees_unit)
+// Registers of 64 bytes win nothing here, and some CPUs lower their clock where they are used.
+STEADYSET_HOT_UNIT_UP_TO_AVX2(TreesUnit, trees_unit)
 
 }  // namespace steadyset::trees

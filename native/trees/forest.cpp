@@ -11,6 +11,7 @@ OwnedForest::OwnedForest(const ForestArrays& arrays, int32_t n_features, int32_t
     : n_features_(n_features), n_classes_(n_classes), wide_(wide) {
   require(n_features >= 1 && n_classes >= 1, "a forest has features and classes");
   require(arrays.n_nodes < (int64_t{1} << 31) && arrays.n_leaves < (int64_t{1} << 31), "a forest has fewer than 2^31 nodes");
+  require(arrays.n_entries <= std::numeric_limits<uint32_t>::max(), "the leaves of a forest hold fewer than 2^32 classes");
   root_.push_back(0);
   for (int64_t t = 0; t < arrays.n_trees; ++t) {
     const int64_t nodes = arrays.tree_nodes[t];
@@ -29,15 +30,16 @@ OwnedForest::OwnedForest(const ForestArrays& arrays, int32_t n_features, int32_t
 }
 
 void OwnedForest::take_leaves(const ForestArrays& arrays) {
-  leaf_rows_.assign(arrays.leaf_rows, arrays.leaf_rows + arrays.n_leaves);
+  leaf_rows_.resize(static_cast<size_t>(arrays.n_leaves));
+  for (int64_t leaf = 0; leaf < arrays.n_leaves; ++leaf) leaf_rows_[leaf] = static_cast<uint32_t>(arrays.leaf_rows[leaf]);
   entry_class_.assign(arrays.entry_class, arrays.entry_class + arrays.n_entries);
   entry_weight_.assign(arrays.entry_weight, arrays.entry_weight + arrays.n_entries);
-  entry_share_.resize(entry_weight_.size());
   entries_.push_back(0);
   for (int64_t leaf = 0; leaf < arrays.n_leaves; ++leaf) {
     const int64_t count = arrays.leaf_entries[leaf], first = entries_.back();
     require(count >= 1 && count <= arrays.n_entries - first, "a leaf holds at least one class");
-    require(leaf_rows_[leaf] >= 1, "a leaf holds at least one row");
+    require(arrays.leaf_rows[leaf] >= 1, "a leaf holds at least one row");
+    require(arrays.leaf_rows[leaf] <= std::numeric_limits<uint32_t>::max(), "a leaf holds fewer than 2^32 rows");
     double total = 0;
     for (int64_t i = first; i < first + count; ++i) {
       require(entry_class_[i] >= 0 && entry_class_[i] < n_classes_, "a leaf holds known classes");
@@ -46,10 +48,20 @@ void OwnedForest::take_leaves(const ForestArrays& arrays) {
       total += entry_weight_[i];
     }
     require(std::isfinite(total), "weights have a finite sum");
-    for (int64_t i = first; i < first + count; ++i) entry_share_[i] = count == 1 ? 1.0 : entry_weight_[i] / total;
-    entries_.push_back(first + count);
+    entries_.push_back(static_cast<uint32_t>(first + count));
   }
   require(entries_.back() == arrays.n_entries, "every class belongs to a leaf");
+}
+
+std::vector<double> OwnedForest::shares() const {
+  std::vector<double> found(entry_weight_.size());
+  for (size_t leaf = 0; leaf + 1 < entries_.size(); ++leaf) {
+    const size_t first = entries_[leaf], last = entries_[leaf + 1];
+    double total = 0;
+    for (size_t i = first; i < last; ++i) total += entry_weight_[i];
+    for (size_t i = first; i < last; ++i) found[i] = last - first == 1 ? 1.0 : entry_weight_[i] / total;
+  }
+  return found;
 }
 
 template <class Key> void OwnedForest::lay_out(const ForestArrays& arrays, std::vector<Step<Key>>& steps) {
@@ -104,13 +116,13 @@ OwnedForest OwnedForest::joined(const std::vector<Run>& runs) {
     entries += static_cast<size_t>(part.entries_[to] - part.entries_[from]);
   }
   require(nodes < (size_t{1} << 31), "a forest has fewer than 2^31 nodes");
+  require(entries <= std::numeric_limits<uint32_t>::max(), "the leaves of a forest hold fewer than 2^32 classes");
   whole.wide_ ? whole.wide_steps_.reserve(nodes) : whole.steps_.reserve(nodes);
   whole.leaf_.reserve(nodes);
   whole.leaf_rows_.reserve(leaves);
   whole.entries_.reserve(leaves + 1);
   whole.entry_class_.reserve(entries);
   whole.entry_weight_.reserve(entries);
-  whole.entry_share_.reserve(entries);
   whole.root_.push_back(0);
   whole.entries_.push_back(0);
   for (const Run& run : runs) whole.append(run);
@@ -125,8 +137,8 @@ void OwnedForest::append(const Run& run) {
   const int64_t first_node = part.root_[static_cast<size_t>(run.first)], last_node = part.root_[static_cast<size_t>(run.last)];
   const int64_t leaf = part.first_leaf(run.first), last_leaf = part.first_leaf(run.last);
   const int64_t entry = part.entries_[static_cast<size_t>(leaf)], last_entry = part.entries_[static_cast<size_t>(last_leaf)];
-  const int64_t node = root_.back() - first_node, entry_shift = entries_.back() - entry;
-  const uint32_t node_shift = static_cast<uint32_t>(node), leaf_shift = static_cast<uint32_t>(static_cast<int64_t>(leaf_rows_.size()) - leaf);
+  const int64_t node = root_.back() - first_node;
+  const uint32_t entry_shift = static_cast<uint32_t>(entries_.back() - entry), node_shift = static_cast<uint32_t>(node), leaf_shift = static_cast<uint32_t>(static_cast<int64_t>(leaf_rows_.size()) - leaf);
   const auto put_nodes = [&](auto& to, const auto& from) {
     const size_t begin = to.size();
     put(to, from, first_node, last_node);
@@ -139,7 +151,7 @@ void OwnedForest::append(const Run& run) {
     }
   };
   wide_ ? put_nodes(wide_steps_, part.wide_steps_) : put_nodes(steps_, part.steps_);
-  const auto put_shifted = [&](auto& to, const auto& from, int64_t first, int64_t last, int64_t shift) {
+  const auto put_shifted = [&](auto& to, const auto& from, int64_t first, int64_t last, auto shift) {
     const size_t begin = to.size();
     put(to, from, first, last);
     for (size_t i = begin; i < to.size(); ++i) to[i] += shift;
@@ -149,7 +161,6 @@ void OwnedForest::append(const Run& run) {
   put(leaf_rows_, part.leaf_rows_, leaf, last_leaf);
   put(entry_class_, part.entry_class_, entry, last_entry);
   put(entry_weight_, part.entry_weight_, entry, last_entry);
-  put(entry_share_, part.entry_share_, entry, last_entry);
   put(importances_, part.importances_, run.first * n_features_, run.last * n_features_);
 }
 
@@ -159,6 +170,7 @@ std::optional<CodedForest> OwnedForest::code(Poll poll) const {
 }
 
 void OwnedForest::decide(std::optional<CodedForest> coded) {
+  entry_share_ = shares();
   coded_ = std::move(coded);
   decided_ = true;
   if (!coded_) return;

@@ -59,7 +59,7 @@ class OwnedForest {
   std::vector<int32_t> feature() const;
   std::vector<uint64_t> key() const;
   std::vector<uint8_t> missing_left() const;
-  const std::vector<int64_t>& leaf_rows() const { return leaf_rows_; }
+  std::vector<int64_t> leaf_rows() const { return {leaf_rows_.begin(), leaf_rows_.end()}; }
   std::vector<int64_t> leaf_entries() const;
   const std::vector<int32_t>& entry_class() const { return entry_class_; }
   const std::vector<double>& entry_weight() const { return entry_weight_; }
@@ -72,6 +72,9 @@ class OwnedForest {
   void append(const Run& run);
   template <class Key> void lay_out(const ForestArrays& arrays, std::vector<Step<Key>>& steps);
   void take_leaves(const ForestArrays& arrays);
+  // Of each class at a leaf: its part of the leaf's weight. Only prediction needs it, so that a forest which is joined to
+  // others first has none.
+  std::vector<double> shares() const;
   // A node as the arrays have it: feature -1 for a leaf.
   struct Split {
     int64_t node;
@@ -89,9 +92,11 @@ class OwnedForest {
   std::vector<Step<uint32_t>> steps_;
   std::vector<Step<uint64_t>> wide_steps_;
   std::vector<uint32_t> leaf_;
-  std::vector<int64_t> root_, entries_, leaf_rows_;
+  std::vector<int64_t> root_;
+  std::vector<uint32_t> entries_, leaf_rows_;
   std::vector<int32_t> entry_class_;
-  std::vector<double> entry_weight_, entry_share_, importances_;
+  std::vector<double> entry_weight_, importances_;
+  std::vector<double> entry_share_;  // once it is decided how prediction reads
 };
 
 }  // namespace steadyset::trees

@@ -124,7 +124,7 @@ def folder_bytes(folder):
 @pytest.mark.parametrize("how", ["dropped", "added", "relabelled"])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_refit_is_a_fresh_fit_to_the_bit(learner, how, tmp_path, trained):
-    n_bags = 30 if learner == "logistic" else 100  # groups of 64 trees, or of 16 networks
+    n_bags = 30 if learner == "logistic" else 150  # groups of 128 trees, or of 16 networks
     for k in (1, 4, 40):
         after = changed_table(how, k)
         first = copy.deepcopy(fitted(learner, n_bags))

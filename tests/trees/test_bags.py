@@ -94,13 +94,13 @@ def test_the_order_of_a_bags_rows_does_not_matter():
 def test_groups_and_threads_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(500, 5)), rng.integers(0, 3, 500)
-    bags, seeds = [rng.choice(500, 300, replace=False) for _ in range(70)], list(range(70))
+    bags, seeds = [rng.choice(500, 300, replace=False) for _ in range(140)], list(range(140))
     tree = TreeClassifier(max_features=2)
     groups = list(tree.fit_bags(X, y, bags, seeds))
-    assert [len(group.numbers) for group in groups] == [64, 6]
+    assert [len(group.numbers) for group in groups] == [128, 12]
     monkeypatch.setattr(trees._grow, "GROUP", 8)
     others = list(tree.fit_bags(X, y, bags, seeds, n_jobs=2))
-    assert [len(group.numbers) for group in others] == [8] * 8 + [6]
+    assert [len(group.numbers) for group in others] == [8] * 17 + [4]
     expected = [member for group in groups for member in group.members()]
     found = [member for group in others for member in group.members()]
     for a, b in zip(found, expected, strict=True):
@@ -114,17 +114,17 @@ def test_groups_and_threads_change_nothing(monkeypatch):
 def test_progress_names_every_bag():
     rng = np.random.default_rng(0)
     X, y, seen = rng.normal(size=(300, 2)), rng.integers(0, 2, 300), []
-    bags = [np.arange(300)] * 80
-    list(TreeClassifier().fit_bags(X, y, bags, range(80), progress=lambda *news: seen.append(news)))
-    assert {numbers for numbers, _, _ in seen} == {tuple(range(64)), tuple(range(64, 80))}
-    assert [done for numbers, done, total in seen if done == total] == [64, 16]
+    bags = [np.arange(300)] * 144
+    list(TreeClassifier().fit_bags(X, y, bags, range(144), progress=lambda *news: seen.append(news)))
+    assert {numbers for numbers, _, _ in seen} == {tuple(range(128)), tuple(range(128, 144))}
+    assert [done for numbers, done, total in seen if done == total] == [128, 16]
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_depth": 3}, {"max_features": "sqrt"}])
 def test_stable_classifier_grows_them_together(settings):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.choice(["a", "b", "c"], 300)
-    model = ss.StableClassifier(TreeClassifier(**settings), 70, random_state=0).fit(X, y)
+    model = ss.StableClassifier(TreeClassifier(**settings), 140, random_state=0).fit(X, y)
     assert [type(group) for group in model.groups_] == [trees.TreeGroup] * 2
     proba = np.array([member.predict_proba(X) for member in model.estimators_])
     predictions = model.bag_predictions(X)
@@ -135,7 +135,7 @@ def test_stable_classifier_grows_them_together(settings):
         np.testing.assert_array_equal(alone.predict_proba(X), member.predict_proba(X))
     other = ss.StableClassifier(TreeClassifier(**settings), 70, random_state=0, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-    fresh = ss.StableClassifier(TreeClassifier(**settings), 70, random_state=0).fit_predict_bags(X, y, X)
+    fresh = ss.StableClassifier(TreeClassifier(**settings), 140, random_state=0).fit_predict_bags(X, y, X)
     np.testing.assert_array_equal(fresh.proba, proba)
 
 

@@ -13,7 +13,7 @@ from steadyset.ensemble._tasks import RowSets, Task
 _SMALL = 0.5  # of the table; a larger part is not worth a copy
 _KEPT_ROWS = 1 << 20  # of bags: so few are not worked out twice
 _READ_BYTES = 256 << 20  # of a table that is not in memory
-_LARGEST_GROUP = 64  # bags that a learner may train together
+_LARGEST_GROUP = 128  # bags that a learner may train together
 
 
 class _Places:

@@ -18,7 +18,7 @@ from steadyset._base.workers import AtOnce
 from steadyset.trees._settings import Settings
 
 #: Bags of one group; fewer where bags are large, but whole blocks of the mean's order of summation.
-GROUP = 64
+GROUP = 128
 _LEAST = 16
 _GROUP_ROWS, _CALL_ROWS = 4_000_000, 100_000  # of a group, and of one native call
 _CALLS = 8  # of each thread at least, so that all end at about the same time
