@@ -133,7 +133,7 @@ def test_stable_classifier_grows_them_together(settings):
     for bag, member in zip(model.estimators_samples_[:5], model.estimators_, strict=False):
         alone = TreeClassifier(**settings, random_state=member.random_state).fit(X[bag], y[bag])
         np.testing.assert_array_equal(alone.predict_proba(X), member.predict_proba(X))
-    other = ss.StableClassifier(TreeClassifier(**settings), 70, random_state=0, n_jobs=2).fit(X, y)
+    other = ss.StableClassifier(TreeClassifier(**settings), 140, random_state=0, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
     fresh = ss.StableClassifier(TreeClassifier(**settings), 140, random_state=0).fit_predict_bags(X, y, X)
     np.testing.assert_array_equal(fresh.proba, proba)
