@@ -99,6 +99,20 @@ inline Vec<double> load_as_doubles(const int32_t* p) {
   return v;
 }
 
+#if defined(__AVX2__)
+// Eight integers as doubles.
+inline Vec<double> as_doubles(__m256i x) {
+  Vec<double> v;
+#if defined(__AVX512F__)
+  v.part[0] = _mm512_maskz_cvtepi32_pd(0xff, x);
+#else
+  v.part[0] = _mm256_cvtepi32_pd(_mm256_castsi256_si128(x));
+  v.part[1] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(x, 1));
+#endif
+  return v;
+}
+#endif
+
 // The lower halves of eight words, to p.
 inline void store_low_halves(uint32_t* p, const Vec<uint64_t>& v) {
 #if defined(__AVX512F__)

@@ -35,6 +35,14 @@ struct PrefixCounts {
 };
 constexpr PrefixCounts kPrefix;
 
+// The rows before which a value starts that no earlier row has: starts on rows, and those that a sum carries from the
+// places before a row to the row.
+inline uint64_t first_of_values(uint64_t starts, uint64_t mark, uint64_t& carry) {
+  const uint64_t others = ~mark, sum = others + (starts & others), carried = sum + carry;
+  carry = (sum < others) | (carried < sum);
+  return mark & (starts | carried);
+}
+
 class BitScan {
  public:
   bool reserve(int64_t rows) {
@@ -70,7 +78,7 @@ class BitScan {
 
   // Offers the splits whose left side ends at a row in [first, last), with `before` rows of missing values on the left.
   void offer(const GiniCounts& criterion, const int32_t* totals, int32_t feature, int64_t min_leaf, int64_t n_missing,
-             bool missing_left, int32_t* sums, Best<GiniCounts>& best) {
+             bool missing_left, Best<GiniCounts>& best) {
     const int64_t before = missing_left ? n_missing : 0, offset = 1 + before;
     const int64_t end = n_ - 1 - before;
     const int64_t first = min_leaf > offset ? min_leaf - offset : 0;
@@ -78,22 +86,31 @@ class BitScan {
     if (last <= first) return;
     int32_t base[kFewClasses];
     for (int32_t c = 0; c < n_classes_; ++c) base[c] = before > 0 ? last_bits(c, before) : 0;
-    int32_t *left = sums, *right = sums + n_ + 8;
+    const Splits in{totals, base, first, last};
     const auto scores = criterion.scores_from(offset);
     Vec<double> most = broadcast(best.score);
-    switch (n_classes_) {
-      case 2: put_sums<2>(totals, base, first, last, left, right, scores, most); break;
-      case 3: put_sums<3>(totals, base, first, last, left, right, scores, most); break;
-      default: put_sums<0>(totals, base, first, last, left, right, scores, most);
-    }
-    const auto top = scores.first_of(left, right, most, best.score);
-    if (top.place < 0) return;
-    best.score = top.score;
-    best.feature = feature;
-    best.at = top.place;
-    best.n_left = best.at + offset;
-    best.missing_left = missing_left;
-    best.perfect = criterion.would_be_perfect(left[top.place], right[top.place], best.n_left);
+    each_group(in, [&](int64_t at, __m256i left, __m256i right) {
+      most = larger(scores.of(left, right, at), most);
+      return false;
+    });
+    if (!lane_bits(most > best.score)) return;
+    // Few features are better than those before them: only then the place of the best score is looked for.
+    const double top = largest_lane(most);
+    each_group(in, [&](int64_t at, __m256i left, __m256i right) {
+      const unsigned bits = lane_bits(scores.of(left, right, at) == top);
+      if (!bits) return false;
+      const int lane = __builtin_ctz(bits);
+      int32_t lefts[8], rights[8];
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(lefts), left);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(rights), right);
+      best.score = top;
+      best.feature = feature;
+      best.at = at + lane;
+      best.n_left = best.at + offset;
+      best.missing_left = missing_left;
+      best.perfect = criterion.would_be_perfect(lefts[lane], rights[lane], best.n_left);
+      return true;
+    });
   }
 
  private:
@@ -103,13 +120,6 @@ class BitScan {
     const int shift = static_cast<int>(at & 63);
     word[0] |= bits << shift;
     word[1] = bits >> 1 >> (63 - shift);
-  }
-  // The rows before which a value starts that no earlier row has: starts on rows, and those that a sum carries from the
-  // places before a row to the row.
-  static uint64_t first_of_values(uint64_t starts, uint64_t mark, uint64_t& carry) {
-    const uint64_t others = ~mark, sum = others + (starts & others), carried = sum + carry;
-    carry = (sum < others) | (carried < sum);
-    return mark & (starts | carried);
   }
   // Whether any row but the first has a value of its own.
   bool varies() {
@@ -132,32 +142,54 @@ class BitScan {
     return bits;
   }
 
-  // Sums of squares on both sides of every split, 0 where there is none, and the best score of each lane. `fixed` is the number of classes where it is not 0.
-  template <int fixed>
-  void put_sums(const int32_t* totals, int32_t* base, int64_t first, int64_t last, int32_t* left, int32_t* right,
-                const GiniCounts::Scores& scores, Vec<double>& most) {
+  struct Splits {
+    const int32_t *totals, *base;  // of each class: its rows, and those on the left of the first
+    int64_t first, last;
+  };
+  template <class Act> void each_group(const Splits& in, Act act) {
+    const bool narrow = n_ < 32768;
+    if (narrow && n_classes_ == 2) return each_group<2, true>(in, act);
+    if (narrow && n_classes_ == 3) return each_group<3, true>(in, act);
+    return narrow ? each_group<0, true>(in, act) : each_group<0, false>(in, act);
+  }
+  // Sums of squares on both sides of eight splits at a time, 0 where there is none: act(place, left, right) until it is true.
+  // `fixed` is the number of classes where it is not 0; counts that are narrow go in pairs of 16 bits.
+  template <int fixed, bool narrow, class Act> void each_group(const Splits& in, Act act) {
+    constexpr int32_t step = narrow ? 2 : 1;
     const int32_t n_classes = fixed ? fixed : n_classes_;
     const __m256i lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    int32_t base[fixed ? fixed : kFewClasses], totals[fixed ? fixed : kFewClasses];
     const uint8_t* bytes[fixed ? fixed : kFewClasses];
-    for (int32_t c = 0; c < n_classes; ++c) bytes[c] = reinterpret_cast<const uint8_t*>(stream(c));
-    for (int64_t group = 0; 8 * group < last; ++group) {
+    for (int32_t c = 0; c < n_classes; ++c) {
+      const bool upper = narrow && c % 2;
+      const int32_t at = c / step;
+      base[at] = upper ? base[at] + (in.base[c] << 16) : in.base[c];
+      totals[at] = upper ? totals[at] + (in.totals[c] << 16) : in.totals[c];
+      bytes[c] = reinterpret_cast<const uint8_t*>(stream(c));
+    }
+    for (int64_t group = 0; 8 * group < in.last; ++group) {
       __m256i l = _mm256_setzero_si256(), r = _mm256_setzero_si256();
-      for (int32_t c = 0; c < n_classes; ++c) {
+      for (int32_t c = 0; c < n_classes; c += step) {
         const uint64_t prefix = kPrefix.of[bytes[c][group]];
-        const __m256i more = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(prefix)));
-        const __m256i count = _mm256_add_epi32(_mm256_set1_epi32(base[c]), more);
-        const __m256i rest = _mm256_sub_epi32(_mm256_set1_epi32(totals[c]), count);
-        l = _mm256_add_epi32(l, _mm256_mullo_epi32(count, count));
-        r = _mm256_add_epi32(r, _mm256_mullo_epi32(rest, rest));
-        base[c] += static_cast<int32_t>(prefix >> 56);
+        __m256i more = widened(prefix);
+        int32_t whole = static_cast<int32_t>(prefix >> 56);
+        if (narrow && c + 1 < n_classes) {
+          const uint64_t upper = kPrefix.of[bytes[c + 1][group]];
+          more = _mm256_or_si256(more, _mm256_slli_epi32(widened(upper), 16));
+          whole += static_cast<int32_t>(upper >> 56 << 16);
+        }
+        const __m256i count = _mm256_add_epi32(_mm256_set1_epi32(base[c / step]), more);
+        const __m256i rest = _mm256_sub_epi32(_mm256_set1_epi32(totals[c / step]), count);
+        l = _mm256_add_epi32(l, narrow ? _mm256_madd_epi16(count, count) : _mm256_mullo_epi32(count, count));
+        r = _mm256_add_epi32(r, narrow ? _mm256_madd_epi16(rest, rest) : _mm256_mullo_epi32(rest, rest));
+        base[c / step] += whole;
       }
-      const __m256i bits = _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(splits(group, first, last))), lanes);
+      const __m256i bits = _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(splits(group, in.first, in.last))), lanes);
       const __m256i mask = _mm256_cmpeq_epi32(bits, lanes);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(left + 8 * group), _mm256_and_si256(l, mask));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(right + 8 * group), _mm256_and_si256(r, mask));
-      most = larger(scores.at(left, right, 8 * group), most);
+      if (act(8 * group, _mm256_and_si256(l, mask), _mm256_and_si256(r, mask))) return;
     }
   }
+  static __m256i widened(uint64_t bytes) { return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(bytes))); }
 
   Array<uint64_t> streams_;  // bits of the classes, then those of first_of_values
   int64_t stride_ = 0, n_ = 0;
@@ -172,7 +204,7 @@ class BitScan {
  public:
   bool reserve(int64_t) { return true; }
   template <class Place> bool take(const Order<Place>&, const uint64_t*, const int32_t*, int32_t, int64_t) { return true; }
-  void offer(const GiniCounts&, const int32_t*, int32_t, int64_t, int64_t, bool, int32_t*, Best<GiniCounts>&) {}
+  void offer(const GiniCounts&, const int32_t*, int32_t, int64_t, int64_t, bool, Best<GiniCounts>&) {}
 };
 #endif
 

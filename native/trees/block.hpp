@@ -64,6 +64,7 @@ class Block {
     for (int32_t i = 0; i < n; ++i) class_of_[i] = number_[label[i]];
   }
   int32_t number(int32_t c) const { return number_[c]; }
+  bool has_class_bits() const { return class_bits_; }
 
   Order<Small> order(int32_t f) {
     if (known_[f] == kUnknown) arrange(f);
@@ -72,6 +73,8 @@ class Block {
     return {places_.get() + at, rows_.get() + at, tied ? values_.get() + at : nullptr, tied ? starts_.get() + word : nullptr,
             class_bits_ ? classes_.get() + word * n_classes_ : nullptr, words_, n, first_missing_[f]};
   }
+  // Says which feature will be asked for after the one that is next, or -1: its ranks are fetched while that one is placed.
+  void expect(int32_t f) { next_ = f; }
   // A feature with few values, none of them missing: the rank of each row.
   bool is_coded(int32_t f) const { return coded_[f]; }
   bool any_codes() const { return any_codes_; }
@@ -94,8 +97,10 @@ class Block {
     } else if (bag_->n == n || !bag_->keeps_orders()) {
       const uint32_t* ranks = bag_->table->ranks + static_cast<int64_t>(f) * bag_->table->n;
       Placer& placer = bag_->placer();
-      const bool distinct =
-          placer.place(n, bag_->n_ranks(f), [&](int64_t i) { return ranks[bag_->row[of_bag_[i]]]; }, places, rows);
+      const uint32_t* next = next_ < 0 ? nullptr : bag_->table->ranks + static_cast<int64_t>(next_) * bag_->table->n;
+      const bool distinct = placer.place(
+          n, bag_->n_ranks(f), [&](int64_t i) { return ranks[bag_->row[of_bag_[i]]]; }, places, rows,
+          [&](int64_t i) { if (next) __builtin_prefetch(next + bag_->row[of_bag_[i]]); });
       finish(f, distinct, bag_->missing_rank(f), [&](int64_t i) { return placer.rank(rows[i]); });
     } else {
       const Order<uint32_t> whole = bag_->order(f);
@@ -142,7 +147,7 @@ class Block {
   const uint32_t* of_bag_ = nullptr;
   int64_t words_ = 0, stride_ = 0;  // words of bits, and entries, per feature
   bool class_bits_ = false, any_codes_ = false;
-  int32_t n_classes_ = 0;
+  int32_t n_classes_ = 0, next_ = -1;
   uint8_t class_of_[kBlock];
   Array<Small> places_, rows_, values_;
   Array<uint64_t> starts_, classes_;

@@ -141,6 +141,11 @@ class GiniCounts {
     Vec<double> at(const int32_t* left_sums, const int32_t* right_sums, int64_t i) const {
       return load_as_doubles(left_sums + i) * load(inverse + i) + load_as_doubles(right_sums + i) * load(falling + i);
     }
+#if defined(__AVX2__)
+    Vec<double> of(__m256i left_sums, __m256i right_sums, int64_t i) const {
+      return as_doubles(left_sums) * load(inverse + i) + as_doubles(right_sums) * load(falling + i);
+    }
+#endif
     // The first place with the best score, given the best of each lane; -1 where none is above `least`.
     Top first_of(const int32_t* left_sums, const int32_t* right_sums, const Vec<double>& most, Value least) const {
       const double top = largest_lane(most);

@@ -52,6 +52,11 @@ class FeatureOrder {
     order_[drawn_++] = feature;
     return feature;
   }
+  // What next() will give, where it is not done.
+  int32_t upcoming() const {
+    Draws draws = draws_;
+    return order_[drawn_ + static_cast<int32_t>(draws.below(static_cast<uint32_t>(n_ - drawn_)))];
+  }
   Draws& draws() { return draws_; }
 
  private:

@@ -9,6 +9,7 @@
 #include "trees/bits.hpp"
 #include "trees/block.hpp"
 #include "trees/codes.hpp"
+#include "trees/corner.hpp"
 #include "trees/criteria.hpp"
 #include "trees/draws.hpp"
 #include "trees/keys.hpp"
@@ -154,6 +155,9 @@ template <class Criterion> class Grower {
   void grow_block(const Pending& root);
   Split small_split(const Pending& node);
   bool look_small(Criterion& criterion, int32_t f, const Pending& node, Best<Criterion>& best);
+  bool enter_corner(const Pending& node);
+  bool look_corner(Criterion& criterion, int32_t f, const Corner::Rows& rows, int64_t n, Best<Criterion>& best);
+  void find_sides(const Corner::Rows& rows, Best<Criterion>& best);
   int64_t divide_small(const Pending& node, const Split& split);
 
   static constexpr int32_t kMostCounts = 40;  // more than log2 of the rows of a bag
@@ -165,6 +169,7 @@ template <class Criterion> class Grower {
   Lookup lookup_;
   Block block_;
   BlockMarks marks_;
+  Corner corner_;
   BitScan scan_;
   CodeScan codes_;
   bool by_codes_ = false;  // whether features with few values are counted at the small node
@@ -221,7 +226,7 @@ bool Grower<Criterion>::start(const Ranked& table, const uint16_t* labels, int32
   }
   tree_.clear(features);
   if (!sums_.reserve(2 * (bag_.n < 46341 ? bag_.n : 46341) + 32)) return false;
-  if (!block_.allocate(features, n_classes)) return false;
+  if (!block_.allocate(features, n_classes) || !corner_.allocate(features)) return false;
   block_.begin(bag_);
   return lookup_.prepare(bag_.n, settings_->entropy && !Criterion::weighted) &&
          scan_.reserve(bag_.n) && number_here_.reserve(n_classes) && counts_.zeros(n_classes + 8) && left_.zeros(n_classes + 8) &&

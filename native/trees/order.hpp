@@ -73,8 +73,13 @@ class Placer {
 
   // Fills `place` and `row`; whether no two of the ranks are equal.
   template <class Place, class RankOf> bool place(int64_t n, int64_t n_ranks, RankOf rank_of, Place* place, Place* row) {
+    return this->place(n, n_ranks, rank_of, place, row, [](int64_t) {});
+  }
+  // The same; meanwhile ahead(i) is called for each row where they are marked as bits, for memory that will be needed.
+  template <class Place, class RankOf, class Ahead>
+  bool place(int64_t n, int64_t n_ranks, RankOf rank_of, Place* place, Place* row, Ahead ahead) {
     for (int64_t i = 0; i < n; ++i) rank_[i] = rank_of(i);
-    if (n_ranks <= kSparse * n && n_ranks >= n && by_bits(n, n_ranks, place, row)) return true;
+    if (n_ranks <= kSparse * n && n_ranks >= n && by_bits(n, n_ranks, place, row, ahead)) return true;
     int bits = 0;
     while ((n_ranks - 1) >> bits) ++bits;
     for (int64_t i = 0; i < n; ++i) items_[i] = static_cast<uint64_t>(rank_[i]) << 32 | static_cast<uint64_t>(i);
@@ -94,7 +99,7 @@ class Placer {
  private:
   static constexpr int64_t kSparse = 128;  // beyond that many ranks per row, sorting is cheaper than a bit for each rank
 
-  template <class Place> bool by_bits(int64_t n, int64_t n_ranks, Place* place, Place* row) {
+  template <class Place, class Ahead> bool by_bits(int64_t n, int64_t n_ranks, Place* place, Place* row, Ahead ahead) {
     const int64_t words = words_for(n_ranks);
     memset(seen_.get(), 0, static_cast<size_t>(words) * sizeof(uint64_t));
     uint64_t twice = 0;
@@ -116,6 +121,7 @@ class Placer {
       const uint32_t at = before_[w] + static_cast<uint32_t>(__builtin_popcountll(seen_[w] & below));
       place[i] = static_cast<Place>(at);
       row[at] = static_cast<Place>(i);
+      ahead(i);
     }
     return true;
   }

@@ -18,8 +18,8 @@ bool Grower<Criterion>::look_placed(Criterion& criterion, int32_t f, const Place
     by_bits = kScansBits && order.classes != nullptr && n_present_ <= kFewClasses && criterion.is_short();
     if (by_bits) {
       if (!scan_.take(order, node.marked, class_numbers_, n_present_, node.n)) return false;
-      scan_.offer(criterion, class_totals_, f, min_leaf_, n_missing, false, sums_.get(), best);
-      if (n_missing > 0 && !best.perfect) scan_.offer(criterion, class_totals_, f, min_leaf_, n_missing, true, sums_.get(), best);
+      scan_.offer(criterion, class_totals_, f, min_leaf_, n_missing, false, best);
+      if (n_missing > 0 && !best.perfect) scan_.offer(criterion, class_totals_, f, min_leaf_, n_missing, true, best);
     }
   }
   if (!by_bits && !walk_placed(criterion, f, node, n_missing, best)) return false;
