@@ -1,12 +1,17 @@
 """Training sets of rows: what a checkpoint has comes first, and is not trained again."""
 
+import pickle
+
+import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
+import steadyset as ss
 from steadyset.bags import bag_seed
-from steadyset.ensemble import AllButOne, Task, open_folder, resume_and_train
+from steadyset.ensemble import AllButOne, Task, _tasks, open_folder, resume_and_train
+from steadyset.trees import TreeClassifier
 
 X, Y = load_iris(return_X_y=True)
 
@@ -48,3 +53,45 @@ def test_the_checkpoint_comes_first_and_the_rest_is_trained(tmp_path, points):
         else:
             assert kept.shape == (1, 15, 3)
             assert np.array_equal(kept, again[done])
+
+
+class Told(TreeClassifier):
+    """Notes every table that it prepares, and for how many bags it is used."""
+
+    prepared, trained = [], []
+
+    def prepared_rows(self, X, n_jobs=None):
+        self.prepared.append(X.copy())
+        return super().prepared_rows(X, n_jobs)
+
+    def fit_bags(self, X, y, bags, seeds, **more):
+        self.trained.append(len(bags))
+        return super().fit_bags(X, y, bags, seeds, **more)
+
+
+def test_tasks_of_a_fit_share_what_its_worker_has_prepared():
+    """Workers that are threads have the very table of the user, who may change it between two fits."""
+    distributed = pytest.importorskip("distributed")
+    table, model = X.copy(), ss.StableClassifier(Told(), 100, random_state=0, n_jobs=2)
+    sizes = {"n_workers": 1, "threads_per_worker": 2, "processes": False}
+    with distributed.LocalCluster(**sizes, dashboard_address=None) as cluster, distributed.Client(cluster):
+        for _ in range(2):
+            Told.prepared.clear()
+            Told.trained.clear()
+            with joblib.parallel_config(backend="dask"):
+                found = model.fit(table, Y).bag_predictions(X).proba
+            assert sorted(Told.trained) == [4, 16, 16, 16, 16, 16, 16]
+            assert len(Told.prepared) == 1
+            assert np.array_equal(Told.prepared[0], table)
+            assert np.array_equal(found, model.fit(table, Y).bag_predictions(X).proba)
+            table[:] = X[:, ::-1]
+
+
+def test_what_is_prepared_stays_in_its_process():
+    once, learner = _tasks._PreparedOnce(), Told()
+    Told.prepared.clear()
+    assert once.rows(learner, X) is once.rows(learner, X)
+    assert len(Told.prepared) == 1
+    pickle.loads(pickle.dumps(once)).rows(learner, X)
+    assert len(Told.prepared) == 2
+    assert once.rows(DecisionTreeClassifier(), X) is X

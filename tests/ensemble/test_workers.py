@@ -151,3 +151,14 @@ def test_fitting_in_threads_leaves_the_filters_of_warnings_alone():
     for _ in range(5):
         ss.StableClassifier(DecisionTreeClassifier(), 40, n_jobs=2).fit(X, Y)
     assert warnings.filters == before
+
+
+@pytest.mark.parametrize(("turns", "kept"), [(4, False), (8, True)])
+@pytest.mark.parametrize("n_bags", [1, 16, 17, 100, 1600, 5000])
+def test_tasks_of_a_cluster_are_whole_blocks_of_about_one_length(monkeypatch, turns, kept, n_bags):
+    monkeypatch.setattr(_workers._clusters, "keep_what_is_shared", lambda: kept)
+    runs = _workers.task_runs(range(n_bags), 2)
+    assert [bag for run in runs for bag in run] == list(range(n_bags))
+    assert len(runs) == min(2 * turns, -(-n_bags // 16))
+    assert all(len(run) % 16 == 0 for run in runs[:-1])
+    assert max(map(len, runs)) - min(map(len, runs)) < 32

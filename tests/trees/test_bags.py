@@ -221,3 +221,26 @@ def test_few_rows_are_grown_without_a_thread_and_with_the_same_bits(monkeypatch,
     monkeypatch.setattr(_grow, "_AT_ONCE", 0)
     assert_same_trees(found, grown())
     assert made[-1] == 2
+
+
+@pytest.mark.parametrize("kind", ["numbers", "frame"])
+def test_rows_that_were_prepared_once_give_the_same_trees(kind):
+    X, y = load_iris(return_X_y=True)
+    if kind == "frame":
+        pandas = pytest.importorskip("pandas")
+        X = pandas.DataFrame(X, columns=list("abcd")).assign(e=pandas.Categorical(np.where(X[:, 0] > 5.5, "x", "y")))
+    bags, learner = [np.arange(0, 150, 2), np.arange(1, 150, 2)], TreeClassifier()
+    [expected] = learner.fit_bags(X, y, bags, [1, 2])
+    prepared = learner.prepared_rows(X, n_jobs=2)
+    assert not vars(learner).keys() & {"n_features_in_", "feature_names_in_"}
+    points = X.copy()
+    X[:] = points[::-1]  # what was prepared stays
+    for _ in range(2):
+        [found] = learner.fit_bags(prepared, y, bags, [1, 2])
+        assert_same_trees(found, expected)
+        assert np.array_equal(found.predict_proba(points), expected.predict_proba(points))
+        for member, other in zip(found.members(), expected.members(), strict=True):
+            assert member.n_features_in_ == other.n_features_in_
+            assert list(getattr(member, "feature_names_in_", ())) == list(getattr(other, "feature_names_in_", ()))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        learner.fit_bags(prepared, y[:-1], bags, [1, 2])

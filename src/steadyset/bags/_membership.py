@@ -25,7 +25,8 @@ class Bits:
         return self.packed.nbytes
 
     def ranks(self, bag: int) -> Rows:
-        return np.flatnonzero(np.unpackbits(self.packed[bag], bitorder="little", count=self.n_samples))
+        held = np.unpackbits(self.packed[bag], bitorder="little", count=self.n_samples)
+        return np.flatnonzero(held.view(np.bool_))  # of bools NumPy finds them faster
 
     def ranks_of(self, first: int, last: int) -> NDArray[Any]:
         """Return the ranks of several bags of one size, a row per bag."""

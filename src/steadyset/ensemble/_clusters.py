@@ -30,6 +30,12 @@ def n_workers(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
+def keep_what_is_shared() -> bool:
+    """Return whether all tasks of a worker are given the same shared objects, as with Dask."""
+    backend, _ = joblib.parallel.get_active_backend()
+    return _scatter_of(backend) is not None
+
+
 def in_parallel(
     work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None, shared: Sequence[Any]
 ) -> Iterator[Any]:
@@ -91,12 +97,16 @@ def _scattered(backend: Any, shared: Sequence[Any]) -> Sequence[Any]:
 
     Left to itself, joblib gives them to one worker, which then keeps most of few tasks.
     """
-    scatter = getattr(getattr(backend, "client", None), "scatter", None)
+    scatter = _scatter_of(backend)
     if scatter is None:
         return shared
     # One at a time: a list is sent twice to some workers. A hash would give what two calls send one name, and the first
     # that is done would take it from the other.
     return [None if each is None else scatter([each], broadcast=True, hash=False)[0] for each in shared]
+
+
+def _scatter_of(backend: Any) -> Callable[..., Any] | None:
+    return getattr(getattr(backend, "client", None), "scatter", None)
 
 
 def _is_of_ray(backend: Any) -> bool:

@@ -1,6 +1,7 @@
 """Training sets of rows, one learner each: what the checkpoint has is taken up, the rest is trained."""
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -170,18 +171,45 @@ def _train_together_elsewhere(
     task: Task, row_sets: RowSets, numbers: Sequence[int], seed_of: Callable[[int], int], n_jobs: int | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Train groups of bags as tasks of the active backend."""
-    length = _workers.bags_per_task(len(numbers), _clusters.n_workers(n_jobs))
-    runs = [numbers[start : start + length] for start in range(0, len(numbers), length)]
+    runs = _workers.task_runs(numbers, _clusters.n_workers(n_jobs))
     bare = task.without_data()
     arguments = ((bare, _Rows(row_sets, run), [seed_of(b) for b in run]) for run in runs)
-    for trained in _workers.in_parallel(_train_run, arguments, n_jobs, "processes", task.data):
+    shared = (_PreparedOnce(), *task.data)
+    for trained in _workers.in_parallel(_train_run, arguments, n_jobs, "processes", shared):
         yield from trained
 
 
-def _train_run(bare: Task, rows: _Rows, seeds: Sequence[int], *data: Any) -> list[tuple[tuple[int, ...], Any]]:
+class _PreparedOnce:
+    """The table of one fit as its learner reads it: the first task of a worker prepares it for those that follow.
+
+    It goes to a worker empty, along with the table, and is dropped with it. Every fit has one of its own: a table may
+    have changed in place since the last one.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._rows = threading.Lock(), None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _PreparedOnce, ()
+
+    def rows(self, learner: Any, X: Any) -> Any:
+        """Return X as `fit_bags` of this learner takes it."""
+        if not hasattr(learner, "prepared_rows"):
+            return X
+        with self._lock:
+            if self._rows is None:
+                self._rows = learner.prepared_rows(X, n_jobs=1)
+            return self._rows
+
+
+def _train_run(
+    bare: Task, rows: _Rows, seeds: Sequence[int], prepared: _PreparedOnce, *data: Any
+) -> list[tuple[tuple[int, ...], Any]]:
     _workers.leave_interrupts_to_the_caller()
+    task = bare.with_data(*data)
     with one_thread():
-        return list(_trained_groups(bare.with_data(*data), rows, seeds, 1))
+        task = replace(task, X=prepared.rows(task.learner, task.X))
+        return list(_trained_groups(task, rows, seeds, 1))
 
 
 def _trained_groups(

@@ -1,6 +1,7 @@
 """Where bags are fitted: in threads or processes, and what a worker returns to the system between two bags."""
 
 import ctypes
+import itertools
 import multiprocessing
 import signal
 import threading
@@ -46,12 +47,17 @@ def run_length(place: str, n_bags: int, n_jobs: int) -> int:
     return max(1, min(4, n_bags // (8 * n_jobs))) if place == "threads" else 1
 
 
-def bags_per_task(n_bags: int, n_workers: int) -> int:
-    """Return how many bags a task of a cluster trains together: whole blocks of the mean's order of summation.
+def task_runs(numbers: Sequence[int], n_workers: int) -> list[Sequence[int]]:
+    """Return which bags the tasks of a cluster train together: whole blocks of the mean's order of summation.
 
-    A task reads the whole table before it trains, so that a worker gets few: four, where there are bags enough.
+    All are of about one length, so that all workers end at about the same time. Where there are bags enough a worker
+    has eight turns, or four where every task prepares the whole table again.
     """
-    return max(1, -(-n_bags // (4 * n_workers * BLOCK))) * BLOCK
+    turns = 8 if _clusters.keep_what_is_shared() else 4
+    n_blocks = -(-len(numbers) // BLOCK)
+    n_runs = min(turns * n_workers, n_blocks)
+    starts = [run * n_blocks // n_runs * BLOCK for run in range(n_runs)]
+    return [numbers[start:end] for start, end in itertools.pairwise([*starts, len(numbers)])]
 
 
 def packed(rows: NDArray[np.intp]) -> NDArray[Any]:

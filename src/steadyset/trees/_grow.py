@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from steadyset import _native
 from steadyset._base.rows import are_few, bag_rows
 from steadyset._base.workers import AtOnce
+from steadyset.trees._columns import Columns
 from steadyset.trees._settings import Settings
 
 #: Bags of one group; fewer where bags are large, but whole blocks of the mean's order of summation.
@@ -27,6 +28,18 @@ _AT_ONCE = 1 << 18  # values of the rows of few bags, whose trees take milliseco
 
 Progress = Callable[[tuple[int, ...], int, int], object]
 Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class RankedRows:
+    """Training rows of which every column is ranked; `names` are those of the columns, where they had names."""
+
+    table: _native.TreesTable
+    columns: Columns
+    names: NDArray[Any] | None
+
+    def __len__(self) -> int:
+        return self.table.n
 
 
 @dataclass(frozen=True)

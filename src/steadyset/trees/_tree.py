@@ -20,7 +20,7 @@ from steadyset._base.validation import word_seed
 from steadyset.trees import _arrays, _columns
 from steadyset.trees._class_weights import weigher
 from steadyset.trees._group import TreeGroup
-from steadyset.trees._grow import Progress, TrainingData, grow_groups
+from steadyset.trees._grow import Progress, RankedRows, TrainingData, grow_groups
 from steadyset.trees._settings import settings_of
 
 _MOST_CLASSES = 65_535
@@ -161,7 +161,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight : as in :meth:`fit`
-            All training rows; a bag's rows are read in place.
+            All training rows; a bag's rows are read in place. X may be what :meth:`prepared_rows` made of it.
         bags : sequence of integer arrays
             `bags[b]` are the rows of bag b; a row that is drawn twice counts twice.
         seeds : sequence of int
@@ -193,6 +193,22 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             TreeGroup(prototype, numbers, [checked[b] for b in numbers], forest)
             for numbers, forest in grow_groups(data, settings, n_jobs, progress)
         )
+
+    def prepared_rows(self, X: Any, n_jobs: int | None = None) -> RankedRows:
+        """Return training rows as `fit_bags` reads them, ranked, so that several calls need not rank them again.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        n_jobs : as in :meth:`fit_bags`
+
+        Returns
+        -------
+        rows : RankedRows
+            They do not change where X does.
+        """
+        prototype: TreeClassifier = clone(self)
+        return prototype._ranked(X, n_jobs)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the share of each class among the training rows of a point's leaf.
@@ -303,7 +319,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, X: Any, y: Any, classes: Any, n_jobs: int | None) -> tuple[_native.TreesTable, NDArray[np.uint16]]:
         """Check the training data, keep their columns and classes, and return ranked rows and label positions."""
-        rows = self._checked(X, y, reset=True)
+        if y is None:
+            raise ValueError("y must be given: TreeClassifier requires y to be passed, but the target y is None.")
+        rows = X if isinstance(X, RankedRows) else self._ranked(X, n_jobs)
+        self._columns, self.n_features_in_ = rows.columns, len(rows.columns.kinds)
+        if rows.names is not None:
+            self.feature_names_in_ = rows.names
         places = known_codes(y, classes)
         if places is not None and len(places) == len(rows):
             self.classes_ = classes
@@ -315,12 +336,16 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             places, self.classes_ = label_positions(labels, classes)
         if len(self.classes_) > _MOST_CLASSES:
             raise ValueError(f"classes must be at most {_MOST_CLASSES:,}; got {len(self.classes_):,}.")
-        self._columns = _columns.learn(rows, getattr(self, "feature_names_in_", None))
-        threads = effective_n_jobs(n_jobs)
-        keys = self._columns.keys(rows, by_column=True, threads=threads)
-        return _native.TreesTable(keys, self._columns.kinds, threads), places.astype(np.uint16)
+        return rows.table, places.astype(np.uint16)
 
-    def _checked(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+    def _ranked(self, X: Any, n_jobs: int | None) -> RankedRows:
+        rows = self._checked(X, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        columns, threads = _columns.learn(rows, names), effective_n_jobs(n_jobs)
+        keys = columns.keys(rows, by_column=True, threads=threads)
+        return RankedRows(_native.TreesTable(keys, columns.kinds, threads), columns, names)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as an array of numbers, or as the frame or the array of objects that it is."""
         known = X.ndim == 2 and X.dtype in _NUMBERS if is_plain(self, X) else False
         if known and (reset or X.shape[1] == self.n_features_in_):
@@ -331,8 +356,6 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         plain = not _columns.is_frame(X)
         if plain and not (isinstance(X, np.ndarray) and X.dtype.kind in "OU"):
             return validate_data(self, X, reset=reset, dtype=_NUMBERS, ensure_all_finite=False)
-        if y is None and reset:
-            raise ValueError("y must be given: TreeClassifier requires y to be passed, but the target y is None.")
         rows = X.astype(object) if plain and X.dtype.kind == "U" else X
         if len(rows.shape) != 2 or 0 in rows.shape:
             raise ValueError(f"X must have two axes, rows and features, of at least 1; got shape {tuple(rows.shape)}.")
