@@ -66,14 +66,6 @@ class Corner {
   static void mark(const Order<uint8_t>& order, const Rows& rows, uint64_t* words) {
     const __m128i set = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows.bits));
     const __m128i bit = _mm_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-#if defined(__AVX512F__)
-    for (int w = 0; w < 2; ++w) {
-      const __m512i row = _mm512_loadu_si512(order.row + 64 * w);
-      const __m512i byte = _mm512_and_si512(_mm512_srli_epi16(row, 3), _mm512_set1_epi8(0x0f));
-      words[w] = _mm512_test_epi8_mask(_mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(0xffff, set), byte),
-                                       _mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(0xffff, bit), row));
-    }
-#else
     for (int w = 0; w < 2; ++w) {
       words[w] = 0;
       for (int half = 0; half < 2; ++half) {
@@ -85,7 +77,6 @@ class Corner {
         words[w] |= static_cast<uint64_t>(~static_cast<uint32_t>(none)) << (32 * half);
       }
     }
-#endif
   }
 
  private:
