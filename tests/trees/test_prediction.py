@@ -60,7 +60,7 @@ def test_together_as_alone(kind, settings, isa):
 def test_rows_are_read_once_for_all_groups_of_a_fit():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(N, 3)), np.arange(N) % 3
-    model = ss.StableClassifier(n_estimators=100, random_state=0).fit(X, y)
+    model = ss.StableClassifier(n_estimators=150, random_state=0).fit(X, y)
     first, second = pickle.loads(pickle.dumps(model.groups_[:2]))
     rows = first.prepared(X)
     assert second.prepared(X, last=rows) is rows
