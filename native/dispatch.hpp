@@ -21,12 +21,10 @@ Level level();
     return entry[static_cast<int>(level())]();                                           \
   }
 // The same for a file that is compiled for AVX2 at most.
-#define STEADYSET_HOT_UNIT_UP_TO_AVX2(Unit, name)                     \
-  const Unit& name##_baseline();                                      \
-  const Unit& name##_avx2();                                          \
-  inline const Unit& name() {                                         \
-    return level() == Level::baseline ? name##_baseline() : name##_avx2(); \
-  }
+#define STEADYSET_HOT_UNIT_UP_TO_AVX2(Unit, name)                                            \
+  const Unit& name##_baseline();                                                             \
+  const Unit& name##_avx2();                                                                 \
+  inline const Unit& name() { return level() == Level::baseline ? name##_baseline() : name##_avx2(); }
 #else
 #define STEADYSET_HOT_UNIT(Unit, name) \
   const Unit& name##_baseline();       \

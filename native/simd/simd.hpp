@@ -84,23 +84,8 @@ inline Vec<double> load_as_doubles(const float* p) {
   return v;
 }
 
-// Eight integers at p as doubles.
-inline Vec<double> load_as_doubles(const int32_t* p) {
-  Vec<double> v;
-#if defined(__AVX512F__)
-  v.part[0] = _mm512_maskz_cvtepi32_pd(0xff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-#elif defined(__AVX2__)
-  STEADYSET_EACH_PART v.part[i] = _mm256_cvtepi32_pd(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 4 * i)));
-#elif defined(__SSE2__)
-  STEADYSET_EACH_PART v.part[i] = _mm_cvtepi32_pd(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 2 * i)));
-#else
-  STEADYSET_EACH_PART v.part[i] = Vec<double>::Register{static_cast<double>(p[2 * i]), static_cast<double>(p[2 * i + 1])};
-#endif
-  return v;
-}
-
-#if defined(__AVX2__)
 // Eight integers as doubles.
+#if defined(__AVX2__)
 inline Vec<double> as_doubles(__m256i x) {
   Vec<double> v;
 #if defined(__AVX512F__)
@@ -108,6 +93,17 @@ inline Vec<double> as_doubles(__m256i x) {
 #else
   v.part[0] = _mm256_cvtepi32_pd(_mm256_castsi256_si128(x));
   v.part[1] = _mm256_cvtepi32_pd(_mm256_extracti128_si256(x, 1));
+#endif
+  return v;
+}
+inline Vec<double> load_as_doubles(const int32_t* p) { return as_doubles(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+#else
+inline Vec<double> load_as_doubles(const int32_t* p) {
+  Vec<double> v;
+#if defined(__SSE2__)
+  STEADYSET_EACH_PART v.part[i] = _mm_cvtepi32_pd(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + 2 * i)));
+#else
+  STEADYSET_EACH_PART v.part[i] = Vec<double>::Register{static_cast<double>(p[2 * i]), static_cast<double>(p[2 * i + 1])};
 #endif
   return v;
 }

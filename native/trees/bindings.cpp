@@ -122,16 +122,15 @@ class Table {
     const TreesUnit& chosen = trees_unit();
     const char* data = static_cast<const char*>(keys.data());
     split(features_, threads, 1, [&](int64_t first, int64_t last, Poll poll) {
-      const std::unique_ptr<uint64_t[]> distinct(new (std::nothrow) uint64_t[static_cast<size_t>(n_)]);
-      for (int64_t f = first; f < last && memory && !poll.ask(poll.whom); ++f) {
-        try {
-          if (!distinct) throw std::bad_alloc();
+      try {
+        const std::unique_ptr<uint64_t[]> distinct(new uint64_t[static_cast<size_t>(n_)]);
+        for (int64_t f = first; f < last && memory && !poll.ask(poll.whom); ++f) {
           const int64_t count = chosen.rank(data + f * n_ * (wide ? 8 : 4), wide, n_, ranks_.get() + f * n_, distinct.get(), poll);
           if (count < 0) throw std::bad_alloc();
           columns[static_cast<size_t>(f)].assign(distinct.get(), distinct.get() + count);
-        } catch (const std::bad_alloc&) {
-          memory = false;
         }
+      } catch (const std::bad_alloc&) {
+        memory = false;
       }
     });
     if (!memory) throw std::bad_alloc();

@@ -138,7 +138,8 @@ void OwnedForest::append(const Run& run) {
   const int64_t leaf = part.first_leaf(run.first), last_leaf = part.first_leaf(run.last);
   const int64_t entry = part.entries_[static_cast<size_t>(leaf)], last_entry = part.entries_[static_cast<size_t>(last_leaf)];
   const int64_t node = root_.back() - first_node;
-  const uint32_t entry_shift = static_cast<uint32_t>(entries_.back() - entry), node_shift = static_cast<uint32_t>(node), leaf_shift = static_cast<uint32_t>(static_cast<int64_t>(leaf_rows_.size()) - leaf);
+  const uint32_t node_shift = static_cast<uint32_t>(node), entry_shift = static_cast<uint32_t>(entries_.back() - entry);
+  const uint32_t leaf_shift = static_cast<uint32_t>(static_cast<int64_t>(leaf_rows_.size()) - leaf);
   const auto put_nodes = [&](auto& to, const auto& from) {
     const size_t begin = to.size();
     put(to, from, first_node, last_node);

@@ -156,7 +156,7 @@ def test_fitting_in_threads_leaves_the_filters_of_warnings_alone():
 @pytest.mark.parametrize(("turns", "kept"), [(4, False), (8, True)])
 @pytest.mark.parametrize("n_bags", [1, 16, 17, 100, 1600, 5000])
 def test_tasks_of_a_cluster_are_whole_blocks_of_about_one_length(monkeypatch, turns, kept, n_bags):
-    monkeypatch.setattr(_workers._clusters, "keep_what_is_shared", lambda: kept)
+    monkeypatch.setattr(_workers._clusters, "keeps_what_is_shared", lambda: kept)
     runs = _workers.task_runs(range(n_bags), 2)
     assert [bag for run in runs for bag in run] == list(range(n_bags))
     assert len(runs) == min(2 * turns, -(-n_bags // 16))

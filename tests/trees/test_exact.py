@@ -90,6 +90,23 @@ def test_every_large_split_is_the_best(criterion, values, missing, classes):
             assert decrease(y[rows], np.ones(len(rows)), left, criterion == "entropy") == pytest.approx(best, abs=1e-7)
 
 
+@pytest.mark.parametrize("n", [32_767, 32_768, 46_340, 46_341])
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_splits_of_as_many_rows_as_counts_have_bits_for(n, classes):
+    """Counts of 16 bits go in pairs up to 2^15 rows, sums of their squares fit into 32 bits up to the root of 2^31."""
+    rng = np.random.default_rng(n + classes)
+    X = np.column_stack([rng.normal(size=n), rng.integers(0, 5_000, n)])
+    y = np.where(X[:, 0] + rng.normal(size=n) > 2, rng.integers(0, classes, n), 0)  # nearly all are of one class
+    tree = TreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    checked = 0
+    for _, rows, left in nodes_of(tree.to_sklearn(), X):
+        if left is not None:
+            best = best_decrease_of_many(X[rows], y[rows], entropy=False)
+            assert decrease(y[rows], np.ones(len(rows)), left, False) == pytest.approx(best, abs=1e-7)
+            checked += 1
+    assert checked == 3
+
+
 def test_the_count_of_many_splits_is_right():
     rng = np.random.default_rng(3)
     for entropy in (False, True):

@@ -10,7 +10,8 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 
 from helpers.saved_files import array_file, change_array, edit, flip, put_array
-from steadyset.trees import TreeClassifier, TreeGroup
+from steadyset import _native
+from steadyset.trees import TreeClassifier, TreeGroup, _arrays
 
 ARRAYS = ("tree_nodes", "feature", "key", "missing_left", "leaf_entries", "entry_class", "entry_weight", "importances")
 
@@ -103,6 +104,15 @@ def test_a_signed_file_that_describes_no_trees_is_refused(tmp_path, digits, name
     change_array(tmp_path / "trees", name, change)
     with pytest.raises(ValueError, match=r"^folder must hold saved trees in good order; got .*\.$"):
         TreeGroup.load(tmp_path / "trees")
+
+
+@pytest.mark.parametrize("rows", [-1, 0, 2**32])
+def test_leaves_hold_as_many_rows_as_32_bits_count(digits, rows):
+    X, y = digits
+    state = _arrays.state(group_of(X[:200], y[:200])._forest)
+    state["leaf_rows"][0] = rows
+    with pytest.raises(ValueError, match=r"^a leaf holds (at least one row|fewer than 2\^32 rows)$"):
+        _native.TreesForest.make(**state)
 
 
 @pytest.mark.parametrize(

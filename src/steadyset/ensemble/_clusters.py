@@ -30,8 +30,8 @@ def n_workers(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-def keep_what_is_shared() -> bool:
-    """Return whether all tasks of a worker are given the same shared objects, as with Dask."""
+def keeps_what_is_shared() -> bool:
+    """Return whether a worker of the active backend keeps what is shared for all of its tasks, as Dask's do."""
     backend, _ = joblib.parallel.get_active_backend()
     return _scatter_of(backend) is not None
 

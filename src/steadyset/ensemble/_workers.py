@@ -53,7 +53,7 @@ def task_runs(numbers: Sequence[int], n_workers: int) -> list[Sequence[int]]:
     All are of about one length, so that all workers end at about the same time. Where there are bags enough a worker
     has eight turns, or four where every task prepares the whole table again.
     """
-    turns = 8 if _clusters.keep_what_is_shared() else 4
+    turns = 8 if _clusters.keeps_what_is_shared() else 4
     n_blocks = -(-len(numbers) // BLOCK)
     n_runs = min(turns * n_workers, n_blocks)
     starts = [run * n_blocks // n_runs * BLOCK for run in range(n_runs)]

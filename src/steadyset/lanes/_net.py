@@ -284,9 +284,10 @@ class NetClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         read: dict[str, Any] = {"dtype": [np.float32, np.uint8], "order": "C", "allow_nd": True}
         labels = known_codes(y, classes)
         if labels is not None and type(X) is np.ndarray and X.shape[:1] == labels.shape:
-            known = _plain_numbers(X) if is_plain(self, X) else None
-            x, self.classes_ = validate_data(self, X, **read) if known is None else known, classes
-            self.n_features_in_ = X.shape[1]
+            self.classes_, self.n_features_in_ = classes, X.shape[1]
+            x = _plain_numbers(X) if is_plain(self, X) else None
+            if x is None:
+                x = validate_data(self, X, **read)
         else:
             x, y = validate_data(self, X, y, **read)
             check_classification_targets(y)

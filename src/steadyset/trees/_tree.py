@@ -206,6 +206,16 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         rows : RankedRows
             They do not change where X does.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from steadyset.trees import TreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> tree = TreeClassifier()
+        >>> rows = tree.prepared_rows(X)
+        >>> [next(tree.fit_bags(rows, y, [range(0, 150, step)], seeds=[0])).numbers for step in (2, 3)]
+        [(0,), (0,)]
         """
         prototype: TreeClassifier = clone(self)
         return prototype._ranked(X, n_jobs)
