@@ -109,7 +109,6 @@ OwnedForest OwnedForest::joined(const std::vector<Run>& runs) {
     const OwnedForest& part = *run.forest;
     require(part.n_features_ == first.n_features_ && part.n_classes_ == first.n_classes_ && part.wide_ == first.wide_,
             "forests have the same features and classes");
-    require(!part.coded_, "forests are joined before they predict");
     const size_t from = static_cast<size_t>(part.first_leaf(run.first)), to = static_cast<size_t>(part.first_leaf(run.last));
     nodes += static_cast<size_t>(part.root_[static_cast<size_t>(run.last)] - part.root_[static_cast<size_t>(run.first)]);
     leaves += to - from;
@@ -131,6 +130,7 @@ OwnedForest OwnedForest::joined(const std::vector<Run>& runs) {
 
 void OwnedForest::append(const Run& run) {
   const OwnedForest& part = *run.forest;
+  const std::lock_guard<std::mutex> no_coding(*part.coding_);  // which would move its steps
   const auto put = [](auto& to, const auto& from, int64_t first, int64_t last) {
     to.insert(to.end(), from.begin() + first, from.begin() + last);
   };
@@ -142,8 +142,12 @@ void OwnedForest::append(const Run& run) {
   const uint32_t leaf_shift = static_cast<uint32_t>(static_cast<int64_t>(leaf_rows_.size()) - leaf);
   const auto put_nodes = [&](auto& to, const auto& from) {
     const size_t begin = to.size();
-    put(to, from, first_node, last_node);
-    put(leaf_, part.leaf_, first_node, last_node);
+    if (part.coded_) {
+      put_uncoded(to, part, first_node, last_node);
+    } else {
+      put(to, from, first_node, last_node);
+      put(leaf_, part.leaf_, first_node, last_node);
+    }
     for (size_t i = begin; i < to.size(); ++i) {
       to[i].left += node_shift;
       // Of a leaf its class, or its number; 0 where the node is split.
@@ -163,6 +167,21 @@ void OwnedForest::append(const Run& run) {
   put(entry_class_, part.entry_class_, entry, last_entry);
   put(entry_weight_, part.entry_weight_, entry, last_entry);
   put(importances_, part.importances_, run.first * n_features_, run.last * n_features_);
+}
+
+template <class Key>
+void OwnedForest::put_uncoded(std::vector<Step<Key>>& to, const OwnedForest& part, int64_t first, int64_t last) {
+  const size_t begin = to.size();
+  to.resize(begin + static_cast<size_t>(last - first));
+  leaf_.resize(to.size());
+  for (int64_t place = first; place < last; ++place) {  // the coded steps of a tree stand where its nodes did
+    const Split split = part.uncoded(place);
+    const size_t at = begin + static_cast<size_t>(split.node - first);
+    const bool ends = split.feature < 0;
+    to[at] = {ends ? std::numeric_limits<Key>::max() : static_cast<Key>(split.key), static_cast<uint32_t>(split.left),
+              ends ? 0 : static_cast<uint32_t>(split.feature) | (split.missing_left ? kMissingLeft : 0)};
+    leaf_[at] = part.coded_->leaf[static_cast<size_t>(place)];
+  }
 }
 
 std::optional<CodedForest> OwnedForest::code(Poll poll) const {
@@ -207,15 +226,15 @@ Forest OwnedForest::view() const {
 OwnedForest::Split OwnedForest::uncoded(int64_t place) const {
   if (!coded_) {
     const Step<uint64_t> step = wide_ ? wide_steps_[place] : Step<uint64_t>{steps_[place].key, steps_[place].left, steps_[place].feature};
-    if (step.left == static_cast<uint32_t>(place)) return {place, -1, 0, 0};
-    return {place, static_cast<int32_t>(step.feature & ~kMissingLeft), step.key, (step.feature & kMissingLeft) != 0};
+    if (step.left == static_cast<uint32_t>(place)) return {place, place, -1, 0, 0};
+    return {place, step.left, static_cast<int32_t>(step.feature & ~kMissingLeft), step.key, (step.feature & kMissingLeft) != 0};
   }
   const CodedStep step = coded_->steps[place];
   const int64_t node = coded_->node[place];
-  if (step.left == static_cast<uint32_t>(place)) return {node, -1, 0, 0};
+  if (step.left == static_cast<uint32_t>(place)) return {node, node, -1, 0, 0};
   const int32_t feature = step.offset / kFlight;
   const int64_t cut = coded_->cut_start[feature] + step.place();
-  return {node, feature, wide_ ? coded_->wide_cuts[cut] : coded_->cuts[cut], coded_->missing_left[place]};
+  return {node, coded_->node[step.left], feature, wide_ ? coded_->wide_cuts[cut] : coded_->cuts[cut], coded_->missing_left[place]};
 }
 
 std::vector<int64_t> OwnedForest::tree_nodes() const {

@@ -36,7 +36,7 @@ class OwnedForest {
     const OwnedForest* forest;
     int64_t first, last;
   };
-  // The trees of several forests, none of which has coded steps.
+  // The trees of several forests; its steps are not coded, whether theirs are or not.
   static OwnedForest joined(const std::vector<Run>& runs);
 
   // Whether steps are coded is decided once. `code` does what takes long: whoever calls holds `coding`, but not Python's
@@ -70,14 +70,15 @@ class OwnedForest {
   // Where the leaves of a tree begin: it has one more than it has splits.
   int64_t first_leaf(int64_t tree) const { return (root_[static_cast<size_t>(tree)] + tree) / 2; }
   void append(const Run& run);
+  template <class Key> void put_uncoded(std::vector<Step<Key>>& to, const OwnedForest& part, int64_t first, int64_t last);
   template <class Key> void lay_out(const ForestArrays& arrays, std::vector<Step<Key>>& steps);
   void take_leaves(const ForestArrays& arrays);
   // Of each class at a leaf: its part of the leaf's weight. Only prediction needs it, so that a forest which is joined to
   // others first has none.
   std::vector<double> shares() const;
-  // A node as the arrays have it: feature -1 for a leaf.
+  // A node as the arrays have it, and its left child: feature -1 for a leaf, which is its own child.
   struct Split {
-    int64_t node;
+    int64_t node, left;
     int32_t feature;
     uint64_t key;
     uint8_t missing_left;

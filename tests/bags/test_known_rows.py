@@ -4,12 +4,22 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from steadyset import _native
-from steadyset.bags import CodedLabels, _known_rows, _row_ids, content_ids_after
+from steadyset.bags import (
+    POSITIONS,
+    CodedLabels,
+    _known_rows,
+    _row_ids,
+    content_ids,
+    content_ids_after,
+    content_words_after,
+    given_ids,
+)
 
 RNG = np.random.default_rng(0)
 CLASSES = np.array(["low", "mid", "top"])
@@ -60,6 +70,55 @@ def test_ids_are_the_same_and_only_new_rows_are_digested(kind, table, monkeypatc
     monkeypatch.setattr(_row_ids, "content_digests", lambda X, y: digested.append(len(X)) or whole(X, y))
     assert_same(content_ids_after(before, values[rows], labelled(CODES[rows])), expected)
     assert sum(digested) == np.count_nonzero(rows >= 190)
+
+
+TEXTS = RNG.choice(["red", "green", "blue"], 200)
+FRAMES = {
+    "numbers": pd.DataFrame(X, columns=list("abc")),
+    "several types": pd.DataFrame({"a": X[:, 0], "b": CODES, "c": X[:, 1].astype(np.float32), "d": X[:, 2] > 0}),
+    "texts": pd.DataFrame({"a": X[:, 0], "b": TEXTS}),
+    "categories and gaps": pd.DataFrame({"a": np.where(X[:, 0] > 1, np.nan, X[:, 0]), "b": pd.Categorical(TEXTS)}),
+    "one name twice": pd.DataFrame(X, columns=list("aab")),
+    "large whole numbers": pd.DataFrame({"a": 2**62 + np.arange(200), "b": CODES}),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_rows_of_frames_are_known_too(kind, table, monkeypatch):
+    frame, rows = FRAMES[kind], TABLES[table]
+    before = content_ids_after(None, frame.iloc[ROWS], labelled(CODES[ROWS]))
+    expected = content_ids_after(None, frame.iloc[rows], labelled(CODES[rows]))
+    assert np.array_equal(expected.values, content_ids(frame.iloc[rows], CLASSES[CODES[rows]]).values)
+    digested = []
+    whole = _row_ids.content_digests
+    monkeypatch.setattr(_row_ids, "content_digests", lambda X, y: digested.append(len(y.codes)) or whole(X, y))
+    assert_same(content_ids_after(before, frame.iloc[rows], labelled(CODES[rows])), expected)
+    assert sum(digested) == np.count_nonzero(rows >= 190)
+
+
+def test_frames_that_are_large_or_cannot_be_read_are_digested_as_ever(monkeypatch):
+    frame = FRAMES["texts"]
+    expected = content_ids_after(None, frame, labelled(CODES))
+    monkeypatch.setattr(_row_ids, "_MOST_CELLS", frame.size - 1)
+    large = content_ids_after(expected, frame, labelled(CODES))
+    assert_same(large, expected)
+    assert large.known_rows is None
+    with pytest.raises(TypeError, match=r"^sample_ids must be given for rows that cannot be hashed; got .* in X\.$"):
+        content_ids_after(expected, pd.DataFrame({"a": [[1], [2]]}), labelled(CODES[:2]))
+
+
+@pytest.mark.parametrize("values", [X, FRAMES["texts"]], ids=["array", "frame"])
+def test_words_of_rows_with_given_ids_are_remembered_with_these(values, monkeypatch):
+    expected = _row_ids.content_words(values, CLASSES[CODES])
+    names, fewer = given_ids(range(200), 200), given_ids(range(1, 200), 199)
+    assert np.array_equal(content_words_after(None, names, values, labelled(CODES)), expected)
+    monkeypatch.setattr(_row_ids, "content_digests", None)  # nothing is left to digest
+    without = values[1:]
+    assert np.array_equal(content_words_after(names, fewer, without, labelled(CODES[1:])), expected[1:])
+    assert len(fewer.known_rows.digests) == 199
+    content_words_after(names, POSITIONS, without, labelled(CODES[1:]))
+    assert POSITIONS.known_rows is None
 
 
 def test_other_labels_types_and_spaces_are_other_rows():

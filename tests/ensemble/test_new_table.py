@@ -174,6 +174,37 @@ def test_a_model_that_comes_out_of_a_file_knows_no_fingerprints(trained):
     assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
 
 
+TABLES = {
+    "array": lambda rows: rows,
+    "frame of numbers": lambda rows: pd.DataFrame(rows, columns=list("abcde")).astype({"b": np.float32}),
+    "frame with texts": lambda rows: pd.DataFrame(rows, columns=list("abcde")).assign(
+        f=np.where(rows[:, 0] > 0, "up", "down")
+    ),
+    "list": lambda rows: rows.tolist(),
+}
+
+
+@pytest.mark.parametrize("how", ["dropped", "added", "relabelled"])
+@pytest.mark.parametrize("ids", [None, "given"])
+@pytest.mark.parametrize(("learner", "kind"), [*(("trees", kind) for kind in TABLES), ("lanes", "frame of numbers")])
+def test_a_refit_of_any_table_after_predictions_is_a_fresh_fit(learner, kind, ids, how, trained):
+    as_table, (rows, labels) = TABLES[kind], changed_table(how, 7)
+    kept = np.delete(np.arange(N), np.random.default_rng(7).choice(N, 7, replace=False))
+    places = kept if how == "dropped" else np.arange(len(rows))
+    names = {} if ids is None else {"sample_ids": 3 * places - 400}
+    first = model(learner).fit(
+        as_table(X[:N]), Y[:N], **({} if ids is None else {"sample_ids": 3 * np.arange(N) - 400})
+    )
+    first.predict_proba(as_table(X))  # which may put trees in another form
+    fresh = model(learner).fit(as_table(rows), labels, **names)
+    trained.clear()
+    one = first.refit(as_table(rows), labels, **names)
+    assert np.array_equal(one.bag_predictions(as_table(X)).proba, fresh.bag_predictions(as_table(X)).proba)
+    assert one.bags_ == fresh.bags_
+    assert 0 < one.changes_.n_trained == len(trained) < 100
+    assert one.changes_.n_changed == (7 if (ids, how) == ("given", "relabelled") else 0)
+
+
 def test_another_order_of_the_rows_trains_nothing(tmp_path):
     order = np.random.default_rng(0).permutation(N)
     moved = copy.deepcopy(fitted("trees")).refit(X[:N][order], Y[:N][order])

@@ -1,6 +1,7 @@
 """Many bags at once: every member is the tree of its rows alone, whatever other rows hold."""
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -178,6 +179,7 @@ def test_skops_files(tmp_path):
 def test_groups_of_trees_of_several_groups(dtype, predicted):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)).astype(dtype), rng.integers(3, size=300)
+    X[rng.random(X.shape) < 0.1] = np.nan
     bags = [rng.choice(300, 40) for _ in range(8)]
     one, other = (next(TreeClassifier().fit_bags(X, y, bags, range(first, first + 8))) for first in (0, 8))
     chosen = [(one, 0), (one, 1), (other, 5), (one, 3), (other, 6), (other, 7), (other, 0)]
@@ -185,6 +187,7 @@ def test_groups_of_trees_of_several_groups(dtype, predicted):
     if not predicted:
         one, other = copy.deepcopy((one, other))
         chosen = [({0: one, 8: other}[group.seeds[0]], place) for group, place in chosen]
+    assert one._forest.is_coded == other._forest.is_coded == predicted
     found = one.gathered([(group, place, place + 1) for group, place in chosen])
     assert found.seeds == (0, 1, 13, 3, 14, 15, 8)
     assert np.array_equal(found.predict_proba(X), expected)
@@ -194,6 +197,21 @@ def test_groups_of_trees_of_several_groups(dtype, predicted):
     together = one.gathered([(one, 0, 2), (other, 5, 6), (one, 3, 4), (other, 6, 8), (other, 0, 1)])
     assert (together.seeds, together.numbers) == (found.seeds, found.numbers)
     assert np.array_equal(together.predict_proba(X), expected)
+
+
+def test_trees_are_joined_while_another_thread_first_predicts():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2_000, 6)), rng.integers(3, size=2_000)
+    group = next(TreeClassifier().fit_bags(X, y, [rng.choice(2_000, 1_000) for _ in range(60)], range(60)))
+    expected = _arrays.state(group._forest)
+    for _ in range(20):
+        one = copy.deepcopy(group)
+        with ThreadPoolExecutor(1) as pool:
+            predicting = pool.submit(one.predict_proba, X[:1])
+            joined = [one.gathered([(one, 0, 20), (one, 20, 60)]) for _ in range(3)]
+            predicting.result()
+        for each in joined:
+            assert all(np.array_equal(values, expected[name]) for name, values in _arrays.state(each._forest).items())
 
 
 @pytest.mark.parametrize(("first", "last"), [(-1, 1), (1, 1), (2, 1), (0, 3)])

@@ -49,6 +49,26 @@ class RowCells:
     cells: Cells
     ends: NDArray[np.int64]
 
+    def words(self) -> NDArray[np.float64]:
+        """Return the words of rows of one width side by side, their kinds behind them where there are any."""
+        n = len(self.ends)
+        words, kinds = self.cells.words.reshape(n, -1), self.cells.kinds
+        return words if kinds is None else np.hstack([words, kinds.view(np.float64).reshape(n, -1)])
+
+    def taken(self, rows: NDArray[np.intp]) -> "RowCells":
+        """Return some of the rows, which are of one width."""
+        n = len(self.ends)
+        places = np.arange(self.cells.words.size).reshape(n, -1)[rows]
+        return RowCells(self.cells.taken(places.reshape(-1)), np.arange(1, len(rows) + 1) * places.shape[1])
+
+
+def frame_rows(X: Any, most_cells: int) -> RowCells | None:
+    """Return the cells of a whole frame; None for anything else, and for larger ones."""
+    if not hasattr(X, "columns") or not 0 < X.shape[0] * X.shape[1] <= most_cells:
+        return None
+    (rows,) = blocks_of_rows(X, most_cells)
+    return rows
+
 
 def digest_cells(digests: NDArray[np.uint64]) -> Cells:
     """Return words that are digests already, or counters beside them, as cells."""
@@ -56,7 +76,10 @@ def digest_cells(digests: NDArray[np.uint64]) -> Cells:
 
 
 def blocks_of_rows(X: Any, most_cells: int = 1 << 20) -> Iterator[RowCells]:
-    """Yield the cells of X, an array of any shape, a sparse matrix or a frame, some rows at a time."""
+    """Yield the cells of X, an array of any shape, a sparse matrix or a frame, some rows at a time; cells stay."""
+    if isinstance(X, RowCells):
+        yield X
+        return
     if issparse(X):
         yield _sparse_rows(X.tocsr())
         return
@@ -91,16 +114,20 @@ def _array_block(block: NDArray[Any]) -> Cells:
 
 def _frame_block(block: Any) -> Cells:
     found = [_of_column(column) for column in _columns(block)]
-    words = np.stack([np.ravel(cells.words) for cells in found], axis=1) if found else np.empty((len(block), 0))
+    words = _by_row([np.ravel(cells.words) for cells in found])
     if all(cells.kinds is None for cells in found):
-        return Cells(words.reshape(-1))
-    kinds = np.stack([np.zeros(len(block), np.uint64) if c.kinds is None else c.kinds for c in found], axis=1)
-    return Cells(words.reshape(-1), kinds.reshape(-1))
+        return Cells(words)
+    return Cells(words, _by_row([np.zeros(len(block), np.uint64) if c.kinds is None else c.kinds for c in found]))
+
+
+def _by_row(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the values of columns row after row."""
+    return np.array(columns).T.reshape(-1)  # a fifth of the time of a stack of columns
 
 
 def _columns(frame: Any) -> list[Any]:
     if hasattr(frame, "iloc"):
-        return [frame.iloc[:, j] for j in range(len(frame.columns))]  # names may come twice
+        return [column for _, column in frame.items()]  # names may come twice
     return [frame[name] if isinstance(name, str) else name for name in frame.columns]  # Arrow's are no names
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base import cpu
+from steadyset.bags._cells import RowCells
 
 _MOST_ROWS = 1 << 20  # what is remembered takes 32 bytes per row
 _BYTES_FOR_THREADS = 1 << 24
@@ -47,7 +48,9 @@ class KnownRows:
 
 
 def fingerprints(X: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Fingerprints | None:
-    """Return the fingerprints of rows of plain numbers; None for other tables and for very many rows."""
+    """Return the fingerprints of rows of plain numbers or of cells; None for other tables and for very many rows."""
+    if isinstance(X, RowCells):
+        X = X.words()
     plain = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and classes.dtype.kind in "biufU"
     if not plain or not 0 < len(X) == len(codes) <= _MOST_ROWS:
         return None

@@ -23,12 +23,14 @@ _GONE = np.uint32(2**32 - 1)
 class Redraw:
     """Bags of a changed table; where only changed ones were drawn, which they are and how many ids both tables have.
 
-    A bag that did not change holds rows with the same ids as before.
+    A bag that did not change holds rows with the same ids as before. `kept` are the rows whose ids both tables have, by
+    their positions in the one and in the other; None where ids are made of content, which is the same then.
     """
 
     bags: Bags
     changed: NDArray[np.bool_] | None = None
     n_kept: int | None = None
+    kept: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
 
 
 def draw_after(before: Bags, n_samples: int, ids: RowIds) -> Redraw:
@@ -127,7 +129,14 @@ def _followed(before: Bags, part: Part, n: int, ids: RowIds) -> Redraw | None:
             ranks[hashed], following[hashed] = _drawn(part, hashed, np.asarray(ordered_words(ids)), size)
     stored = Indices(ranks.reshape(-1), np.arange(part.n_bags + 1) * size, n)
     bags = Bags(n, part.n_bags, size, "subbagging", ids, (part,), stored)
-    return Redraw(with_following(bags, following), changed, n - n_new)
+    return Redraw(with_following(bags, following), changed, n - n_new, _kept_positions(before.ids, ids, rows))
+
+
+def _kept_positions(before: RowIds, ids: RowIds, rows: _Rows) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    if ids.kind == "content" or before.order is None or ids.order is None:
+        return None
+    stays = rows.place != _GONE
+    return before.order[stays], ids.order[rows.place[stays]]
 
 
 def _moved_following(before: Bags, rows: _Rows) -> NDArray[np.int64]:

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base import cpu, validation
-from steadyset.bags._cells import Cells, NotHashableError, RowCells, blocks_of_rows, digest_cells
+from steadyset.bags._cells import Cells, NotHashableError, RowCells, blocks_of_rows, digest_cells, frame_rows
 from steadyset.bags._hash import id_words
-from steadyset.bags._known_rows import KnownRows, fingerprints
+from steadyset.bags._known_rows import Fingerprints, KnownRows, fingerprints
+
+_MOST_CELLS = 1 << 22  # of a frame that is held as cells all at once, 16 bytes each
+_UNREADABLE = (AttributeError, LookupError, OverflowError, TypeError, ValueError)  # a table of a strange kind
 
 IdKind = Literal["given", "content", "position"]
 
@@ -149,21 +152,24 @@ def content_ids(X: Any, y: Any = None, **per_row: Any) -> RowIds:
 
 def content_ids_after(before: RowIds | None, X: Any, y: Any, **per_row: Any) -> RowIds:
     """Return the ids of :func:`content_ids`; rows whose digests the ids of an earlier table know are not digested."""
-    prints = fingerprints(X, y.values, y.codes) if isinstance(y, CodedLabels) and not per_row else None
-    known = None if before is None else before.known_rows
-    places = None if prints is None or known is None else known.places(prints)
-    if places is None or known is None or before is None:
-        digests = content_digests(X, y, **per_row)
-        ids = _told_apart(digests)
-    else:
-        digests = known.digests.take(places, axis=0)  # a tenth of the time of known.digests[places]
-        new = np.flatnonzero(places < 0)
-        if len(new):
-            digests[new] = content_digests(X[new], CodedLabels(y.values, y.codes[new]))
-        ids = (None if len(new) else _taken(before, places)) or _told_apart(digests)
-    if prints is not None:
-        vars(ids)["_known_rows"] = KnownRows(prints, digests)
+    found = _digests_after(before, X, y, per_row)
+    ids = None
+    if before is not None and found.places is not None and found.places.min() >= 0:
+        ids = _taken(before, found.places)
+    ids = ids or _told_apart(found.digests)
+    _remember(ids, found)
     return ids
+
+
+def content_words_after(before: RowIds | None, ids: RowIds, X: Any, y: Any, **per_row: Any) -> NDArray[np.uint64]:
+    """Return the words of :func:`content_words` for rows with ids that were given, which then know their digests.
+
+    Rows whose digests the ids of an earlier table know are not digested.
+    """
+    found = _digests_after(before, X, y, per_row)
+    if ids.kind == "given":
+        _remember(ids, found)
+    return found.digests[:, 0].copy()
 
 
 def group_ids(digests: NDArray[np.uint64], codes: NDArray[np.intp], kind: IdKind) -> RowIds:
@@ -204,6 +210,45 @@ def with_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {f"fit:{name}": value for name, value in parameters.items()}
 
 
+@dataclass(frozen=True, eq=False)
+class _Digested:
+    """The digests of rows, where an earlier table has each of them, if it was asked, and their fingerprints."""
+
+    digests: NDArray[np.uint64]
+    places: NDArray[np.int64] | None
+    prints: Fingerprints | None
+
+
+def _digests_after(before: RowIds | None, X: Any, y: Any, per_row: Mapping[str, Any]) -> _Digested:
+    if not isinstance(y, CodedLabels) or per_row:
+        return _Digested(content_digests(X, y, **per_row), None, None)
+    rows = _as_cells(X)
+    prints = fingerprints(rows, y.values, y.codes)
+    known = None if before is None else before.known_rows
+    places = None if prints is None or known is None else known.places(prints)
+    if places is None or known is None:
+        return _Digested(content_digests(rows, y), None, prints)
+    digests = known.digests.take(places, axis=0)  # a tenth of the time of known.digests[places]
+    new = np.flatnonzero(places < 0)
+    if len(new):
+        some = rows.taken(new) if isinstance(rows, RowCells) else rows[new]
+        digests[new] = content_digests(some, CodedLabels(y.values, y.codes[new]))
+    return _Digested(digests, places, prints)
+
+
+def _remember(ids: RowIds, found: _Digested) -> None:
+    if found.prints is not None:
+        vars(ids)["_known_rows"] = KnownRows(found.prints, found.digests)
+
+
+def _as_cells(X: Any) -> Any:
+    """Return the cells of a frame that is not large, all else as it is; what cannot be read is told by who digests."""
+    try:
+        return frame_rows(X, _MOST_CELLS) or X
+    except _UNREADABLE:
+        return X
+
+
 def _digests(name: str, part: Any) -> NDArray[np.uint64]:
     if isinstance(part, CodedLabels):
         return _digests(name, part.values)[part.codes]
@@ -211,7 +256,7 @@ def _digests(name: str, part: Any) -> NDArray[np.uint64]:
         return np.concatenate([_digest_rows(block) for block in blocks_of_rows(part)] or [np.empty((0, 2), np.uint64)])
     except NotHashableError as error:
         raise NotHashableError(f"{error} in {name.removeprefix('fit:')}") from error
-    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:  # a table of a strange kind
+    except _UNREADABLE as error:
         what = f"{name.removeprefix('fit:')} of type {type(part).__name__}"
         raise NotHashableError(f"{what}, whose rows could not be read ({error})") from error
 
@@ -255,7 +300,7 @@ def _told_apart(digests: NDArray[np.uint64]) -> RowIds:
 
 def _taken(before: RowIds, places: NDArray[np.int64]) -> RowIds | None:
     """Return the ids of some of the rows that had these, in any order; None where rows are or were equal."""
-    if before.values is None or before.order is None or before.last_equal is not None:
+    if before.kind != "content" or before.values is None or before.order is None or before.last_equal is not None:
         return None
     now = np.full(len(before.values), -1)
     now[places] = np.arange(len(places))

@@ -277,10 +277,10 @@ class StableClassifier(CallbackSupportMixin, FittedBags, MetaEstimatorMixin, Cla
         """
         check_is_fitted(self)
         _new_table.require_own_bags(self)
-        self._points(X)
+        rows = self._points(X)
         before = AsBefore(self.classes_, BagPlan(self.bags_.bag_size or 0, self.bags_.n_bags), self.bags_.ids)
         given = {"sample_ids": sample_ids, "groups": groups, "sample_weight": sample_weight, **fit_params}
-        return self._fit_again(X, y, before, given)
+        return self._fit_again(rows, y, before, given)
 
     def fit_until(
         self,
@@ -492,7 +492,7 @@ class StableClassifier(CallbackSupportMixin, FittedBags, MetaEstimatorMixin, Cla
         """Fit bags and become the ensemble of them; with `keep`, bags that the model has and that are the same stay."""
         fit = _bag_fits.bag_fit(self, data, self.seed_ if keep else None)
         drawn = fit.draw_after(self.bags_, n_bags) if keep else Redraw(fit.draw(n_bags))
-        bags, found = drawn.bags, _fit_record.record(self._learner(), data)
+        bags, found = drawn.bags, _fit_record.record(self._learner(), data, self.bags_.ids if keep else None)
         work, changes = _new_table.all_anew(n_bags), None
         if keep:
             work = _new_table.work_left(self, found, data, drawn)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadyset._base.sklearn_doors import params_of_rows
+from steadyset._base.sklearn_doors import params_of_rows, take
 from steadyset.bags import BLOCK
 from steadyset.ensemble._tasks import RowSets, Task
 
@@ -33,7 +34,7 @@ def of_these_bags(task: Task, row_sets: RowSets, numbers: Sequence[int]) -> tupl
     tables, such as the names of categories, is that of the whole table and needs it.
     """
     X = task.X
-    if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or not hasattr(task.learner, "fit_bags"):
+    if not _is_of_numbers(X) or not hasattr(task.learner, "fit_bags"):
         return task, row_sets
     if len(numbers) * len(row_sets[numbers[0]]) <= _KEPT_ROWS:
         row_sets = {number: row_sets[number] for number in numbers}
@@ -66,6 +67,12 @@ def runs_that_fit(
         start += len(run)
 
 
+def _is_of_numbers(X: Any) -> bool:
+    """Return whether X is an array of plain numbers, or a frame of pandas whose columns are such arrays."""
+    types = [X.dtype] if isinstance(X, np.ndarray) else list(X.dtypes) if hasattr(X, "iloc") else [None]
+    return all(isinstance(each, np.dtype) and each.kind in "biuf" for each in types)
+
+
 def _held(row_sets: RowSets, numbers: Sequence[int], n: int) -> NDArray[np.bool_]:
     held = np.zeros(n, bool)
     for number in numbers:
@@ -77,6 +84,6 @@ def _part(task: Task, row_sets: RowSets, held: NDArray[np.bool_]) -> tuple[Task,
     X, rows = task.X, np.flatnonzero(held)
     params = params_of_rows(X, task.fit_params, rows)
     plain = type(X) is np.ndarray and X.flags.c_contiguous
-    held_rows = X.take(rows, axis=0) if plain else X[rows]  # in a third of the time
+    held_rows = X.take(rows, axis=0) if plain else take(X, rows)  # in a third of the time
     part = replace(task, X=held_rows, codes=task.codes[rows], fit_params=params)
     return part, _Places(row_sets, np.cumsum(held) - 1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from steadyset._base import digests
-from steadyset.bags import CodedLabels, RowIds, content_digests, group_ids
+from steadyset.bags import CodedLabels, RowIds, content_digests, content_words_after, group_ids
 from steadyset.ensemble import _checkpoint, _row_ids
 from steadyset.ensemble._fit_inputs import FitInputs
 
@@ -26,9 +26,9 @@ class FitRecord:
     training: str
 
 
-def record(learner: Any, data: FitInputs) -> FitRecord:
-    """Return what is remembered of a fit to these data."""
-    return FitRecord(_unit_words(data), _training_digest(learner, data))
+def record(learner: Any, data: FitInputs, before: RowIds | None = None) -> FitRecord:
+    """Return what is remembered of a fit to these data; `before` are the ids of an earlier table."""
+    return FitRecord(_unit_words(data, before), _training_digest(learner, data))
 
 
 def remembered(model: Any) -> FitRecord:
@@ -50,7 +50,7 @@ def _of_content(ids: RowIds) -> NDArray[np.uint64] | None:
     return None if ids.values is None else ids.values.astype(np.uint64, copy=False)
 
 
-def _unit_words(data: FitInputs) -> NDArray[np.uint64] | None:
+def _unit_words(data: FitInputs, before: RowIds | None) -> NDArray[np.uint64] | None:
     """Return a word for all that a learner sees of each unit, a row or a group; None where values have no digests.
 
     Ids that are made of content are such words already. Ids that the user gave stay when a row changes: this tells.
@@ -61,7 +61,7 @@ def _unit_words(data: FitInputs) -> NDArray[np.uint64] | None:
     per_row = _row_ids.belonging_to_rows(data.X, data.fit_params)
     try:
         if groups is None:
-            return content_digests(data.X, labels, **per_row)[:, 0].copy()
+            return content_words_after(before, data.ids, data.X, labels, **per_row)
         sizes = np.diff(groups.ends, prepend=0)
         codes, place = np.empty((2, len(groups.rows)), np.intp)
         codes[groups.rows] = np.repeat(np.arange(groups.n_groups), sizes)

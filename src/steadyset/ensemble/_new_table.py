@@ -156,8 +156,8 @@ def _same_bags(model: Any, now: FitRecord, data: FitInputs, drawn: Redraw) -> ND
     reads = getattr(model.groups_[0], "reads", None)
     if reads is not None and not reads(data.X[:1] if isinstance(data.X, OutsideRows) else data.X):
         return nothing
-    if drawn.changed is not None and data.ids.kind == "content":  # the ids are the words
-        return ~drawn.changed
+    if drawn.changed is not None:
+        return ~(drawn.changed | _hold_changed_rows(drawn, before.units, now.units))
     same_draw = (old.bag_size, old.resampling) == (bags.bag_size, bags.resampling) and old.ids == bags.ids
     if same_draw and np.array_equal(before.units, now.units):
         return ~nothing
@@ -167,6 +167,17 @@ def _same_bags(model: Any, now: FitRecord, data: FitInputs, drawn: Redraw) -> ND
     ranges = [(first, min(first + step, n_bags)) for first in range(0, n_bags, step)]
     held = ((old.words_in_bags(before.units, *some), bags.words_in_bags(now.units, *some)) for some in ranges)
     return np.concatenate([(had == has).all(axis=1) for had, has in held])
+
+
+def _hold_changed_rows(drawn: Redraw, before: NDArray[np.uint64], now: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which bags hold a row that has the same id in both tables and holds something else now."""
+    changed = np.zeros(len(now), bool)
+    if drawn.kept is not None:
+        old, new = drawn.kept
+        changed[new] = before[old] != now[new]
+    if not changed.any():
+        return np.zeros(drawn.bags.n_bags, bool)
+    return np.asarray(drawn.bags.words_in_bags(changed, 0, drawn.bags.n_bags).any(axis=1))
 
 
 def require_own_bags(model: Any) -> None:
@@ -205,7 +216,10 @@ def changes(model: Any, found: FitRecord, data: FitInputs, work: Work, drawn: Re
     if before is None or now is None:
         n_kept = 0
     elif data.ids.kind == "given" and data.ids.values is not None:
-        _, old, new = np.intersect1d(model.bags_.ids.values, data.ids.values, return_indices=True)
+        if drawn.kept is None:
+            _, old, new = np.intersect1d(model.bags_.ids.values, data.ids.values, return_indices=True)
+        else:
+            old, new = drawn.kept
         n_kept = int(np.count_nonzero(before[old] == now[new]))
         n_changed = len(old) - n_kept
     elif data.ids.kind == "content":  # no two rows of a table have the same word

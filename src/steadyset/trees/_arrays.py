@@ -1,6 +1,5 @@
 """Trees out of a forest's flat arrays."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,16 +47,6 @@ def made(arrays: dict[str, Any], like: _native.TreesForest) -> _native.TreesFore
 def state(forest: _native.TreesForest) -> dict[str, Any]:
     """Return all that a forest is made of, by the names of `TreesForest.make`."""
     return {**forest.arrays(), **_sizes(forest)}
-
-
-def joined_runs(runs: Sequence[tuple[_native.TreesForest, int, int]]) -> _native.TreesForest:
-    """Return trees `first` to `last` - 1 of each of several forests as one forest."""
-    if not any(forest.is_coded for forest, _, _ in runs):
-        return _native.TreesForest.joined_runs(runs)
-    # What has predicted may keep its trees in another form.
-    whole = {id(forest): TreeArrays(forest) for forest, _, _ in runs}
-    parts = [whole[id(forest)].trees(first, last) for forest, first, last in runs]
-    return made({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, runs[0][0])
 
 
 def _sizes(forest: _native.TreesForest) -> dict[str, Any]:

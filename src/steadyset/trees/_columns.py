@@ -120,6 +120,10 @@ def learn(X: Any, names: Any = None) -> Columns:
     found: list[tuple[int, bool]] = []
     categories: list[tuple[Any, ...] | None] = []
     for column, values in enumerate(columns_of(X)):
+        if values.dtype in _NUMBERS:
+            found.append(_kind_of(values.dtype))
+            categories.append(None)
+            continue
         order = _categories_of(values)
         categories.append(order)
         name = repr(named[column]) if named is not None else str(column)
@@ -134,7 +138,7 @@ def columns_of(X: Any) -> list[Any]:
     if isinstance(X, np.ndarray):
         return list(X.T)
     if hasattr(X, "iloc"):
-        return [X.iloc[:, column] for column in range(X.shape[1])]
+        return [column for _, column in X.items()]
     if hasattr(X, "get_columns"):
         return list(X.get_columns())
     return list(np.asarray(X).T)

@@ -173,7 +173,7 @@ class TreeGroup:
         -------
         group : TreeGroup
         """
-        forest = _arrays.joined_runs([(group._forest, first, last) for group, first, last in runs])
+        forest = _native.TreesForest.joined_runs([(group._forest, first, last) for group, first, last in runs])
         numbers = [number for group, first, last in runs for number in group.numbers[first:last]]
         seeds = [seed for group, first, last in runs for seed in group.seeds[first:last]]
         return TreeGroup(self._prototype, numbers, seeds, forest)
