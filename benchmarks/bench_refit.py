@@ -34,7 +34,7 @@ LEARNERS: dict[str, tuple[int, Callable[[], Any]]] = {  # by the number of featu
 }
 
 
-def main(rounds: int = 5) -> bool:
+def main(rounds: int = 9) -> bool:
     lines = []
     for name, (n_features, learner) in LEARNERS.items():
         rng = np.random.default_rng(0)
