@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.harness import Line, report
 
 WORK = 50  # CPU seconds of a fit: at least 20 s by two workers
+ROUNDS = 3
 ROOT = Path(__file__).parents[1]
 
 
@@ -58,15 +59,18 @@ def measured() -> bool:
             start = time.process_time()
             model(name, 64).fit(X, y)
             n_bags = 64 * max(1, round(WORK / (time.process_time() - start)))
-            start = time.perf_counter()
-            at_home = model(name, n_bags).fit(X, y)
-            home = time.perf_counter() - start
-            start = time.perf_counter()
-            with joblib.parallel_config(backend="dask"):
-                away = model(name, n_bags).fit(X, y)
+            home = away = float("inf")
+            for _ in range(ROUNDS):
+                start = time.perf_counter()
+                at_home = model(name, n_bags).fit(X, y)
+                home, start = min(home, time.perf_counter() - start), time.perf_counter()
+                with joblib.parallel_config(backend="dask"):
+                    elsewhere = model(name, n_bags).fit(X, y)
+                away = min(away, time.perf_counter() - start)
+                assert np.array_equal(at_home.predict_proba(X[:100]), elsewhere.predict_proba(X[:100]))
+                del at_home, elsewhere
             lines.append(Line(f"{name}, {n_bags} bags: two threads", home, 20, at_least=True, unit="s"))
-            lines.append(Line(f"{name}: two workers over two threads", (time.perf_counter() - start) / home, 1.25))
-            assert np.array_equal(at_home.predict_proba(X[:100]), away.predict_proba(X[:100]))
+            lines.append(Line(f"{name}: two workers over two threads", away / home, 1.25))
     return report("cluster", lines)
 
 

@@ -125,9 +125,13 @@ CRAFTED = {
     "no support vectors": ("svm", lambda a: a.ndim == 2 and a.dtype == np.float64, lambda a: a[:0]),
     "counts of a million": ("svm", lambda a: a.dtype == np.int32 and a.shape == (3,), lambda a: a + 10**6),
     "labels of neighbours": ("knn-brute", lambda a: a.dtype == np.int64 and a.ndim == 1, lambda a: a + 10**6),
-    "feature of own trees": ("own-trees", lambda a: a.dtype == np.int32 and a.min() == -1, lambda a: a * 10**6),
-    "class of own trees": ("own-trees", lambda a: a.dtype == np.int32 and a.min() == 0, lambda a: a + 10**6),
-    "nodes of own trees": ("own-trees", lambda a: a.dtype == np.int64 and a.shape == (1,), lambda a: a + 2),
+    "feature of own trees": (
+        "own-trees",
+        lambda a: a.dtype == np.int8 and a.min() == -1,
+        lambda a: a * np.int32(10**6),
+    ),
+    "class of own trees": ("own-trees", lambda a: a.dtype == np.int8 and a.min() == 0, lambda a: a + np.int32(10**6)),
+    "nodes of own trees": ("own-trees", lambda a: a.dtype == np.int8 and a.shape == (1,), lambda a: a + 2),
     "membership": ("tree", lambda a: a.dtype == np.uint8 and a.ndim == 2, lambda a: a[:, :-1]),
     "weights": ("net", lambda a: a.dtype == np.float32 and a.ndim == 2, lambda a: a[:, :2]),
     "rows without a distance": ("own-neighbors", lambda a: a.dtype == np.float64 and a.ndim == 2, lambda a: a * np.nan),
@@ -137,7 +141,7 @@ CRAFTED = {
     "kinds of columns": ("own-tree", lambda a: a.dtype == np.uint8 and a.ndim == 1, lambda a: a[:1]),
     "digests of rows": ("given-ids", lambda a: a.dtype == np.uint64 and a.ndim == 1, lambda a: a[:-1]),
     "first scores": ("boosting", lambda a: a.dtype == np.float64 and a.shape == (3,), lambda a: a[:1]),
-    "nodes of trees": ("own-trees", lambda a: a.dtype == np.int32 and a.ndim == 1, lambda a: a + 10**6),
+    "nodes of trees": ("own-trees", lambda a: a.dtype == np.int8 and a.ndim == 1, lambda a: a + np.int32(10**6)),
 }
 
 

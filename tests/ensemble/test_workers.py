@@ -153,12 +153,20 @@ def test_fitting_in_threads_leaves_the_filters_of_warnings_alone():
     assert warnings.filters == before
 
 
-@pytest.mark.parametrize(("turns", "kept"), [(4, False), (8, True)])
+@pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("n_bags", [1, 16, 17, 100, 1600, 5000])
-def test_tasks_of_a_cluster_are_whole_blocks_of_about_one_length(monkeypatch, turns, kept, n_bags):
+def test_tasks_of_a_cluster_are_whole_blocks_and_end_together(monkeypatch, kept, n_bags):
     monkeypatch.setattr(_workers._clusters, "keeps_what_is_shared", lambda: kept)
+    turns, n_blocks = 8 if kept else 4, -(-n_bags // 16)
     runs = _workers.task_runs(range(n_bags), 2)
+    lengths = [len(run) for run in runs]
     assert [bag for run in runs for bag in run] == list(range(n_bags))
-    assert len(runs) == min(2 * turns, -(-n_bags // 16))
-    assert all(len(run) % 16 == 0 for run in runs[:-1])
-    assert max(map(len, runs)) - min(map(len, runs)) < 32
+    assert all(length % 16 == 0 for length in lengths[:-1])
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] <= 16 * -(-n_blocks // (2 * turns))
+    assert len(runs) <= 2 * turns + (12 if kept else 0)
+    if kept:
+        assert len(runs) >= min(2 * turns, n_blocks)
+        assert lengths[-1] <= 16
+        # Dealt out in turn, as by a scheduler that knows nothing of their lengths.
+        assert abs(sum(lengths[::2]) - sum(lengths[1::2])) <= 0.15 * n_bags + 16

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadyset as ss
 from steadyset import _native, trees
-from steadyset.trees import TreeClassifier, _arrays, _grow
+from steadyset.trees import TreeClassifier, _arrays, _grow, _packed
 
 
 def assert_same_trees(found, expected):
@@ -203,7 +203,7 @@ def test_trees_are_joined_while_another_thread_first_predicts():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2_000, 6)), rng.integers(3, size=2_000)
     group = next(TreeClassifier().fit_bags(X, y, [rng.choice(2_000, 1_000) for _ in range(60)], range(60)))
-    expected = _arrays.state(group._forest)
+    expected = _packed.state(group._forest)
     for _ in range(20):
         one = copy.deepcopy(group)
         with ThreadPoolExecutor(1) as pool:
@@ -211,7 +211,7 @@ def test_trees_are_joined_while_another_thread_first_predicts():
             joined = [one.gathered([(one, 0, 20), (one, 20, 60)]) for _ in range(3)]
             predicting.result()
         for each in joined:
-            assert all(np.array_equal(values, expected[name]) for name, values in _arrays.state(each._forest).items())
+            assert all(np.array_equal(values, expected[name]) for name, values in _packed.state(each._forest).items())
 
 
 @pytest.mark.parametrize(("first", "last"), [(-1, 1), (1, 1), (2, 1), (0, 3)])

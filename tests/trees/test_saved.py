@@ -109,10 +109,32 @@ def test_a_signed_file_that_describes_no_trees_is_refused(tmp_path, digits, name
 @pytest.mark.parametrize("rows", [-1, 0, 2**32])
 def test_leaves_hold_as_many_rows_as_32_bits_count(digits, rows):
     X, y = digits
-    state = _arrays.state(group_of(X[:200], y[:200])._forest)
-    state["leaf_rows"][0] = rows
+    forest = group_of(X[:200], y[:200])._forest
+    arrays = forest.arrays()
+    arrays["leaf_rows"][0] = rows
     with pytest.raises(ValueError, match=r"^a leaf holds (at least one row|fewer than 2\^32 rows)$"):
-        _native.TreesForest.make(**state)
+        _native.TreesForest.make(**arrays, **_arrays.sizes(forest))
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "shares"])
+def test_pickles_hold_few_bytes_and_older_ones_the_arrays_as_they_are(digits, weights):
+    X, y = digits
+    given = {None: None, "whole": 1.0 + np.arange(200) % 3, "shares": np.linspace(0.1, 1, 200)}[weights]
+    bags = [np.random.default_rng(b).integers(200, size=150) for b in range(20)]
+    group = next(TreeClassifier().fit_bags(X[:200], y[:200], bags, range(20), sample_weight=given))
+    arrays, sizes = group._forest.arrays(), _arrays.sizes(group._forest)
+    state = group.__getstate__()
+    few, all_of_them = (
+        sum(np.asarray(values).nbytes for name, values in each.items() if name != "importances")
+        for each in (state["_forest"], arrays)
+    )
+    assert few < 0.5 * all_of_them
+    assert ("leaf_rows" in state["_forest"]) == (weights is not None)
+    for forest in (state["_forest"], {**arrays, **sizes}):
+        copied = TreeGroup.__new__(TreeGroup)
+        copied.__setstate__({**state, "_forest": forest})
+        assert all(np.array_equal(values, arrays[name]) for name, values in copied._forest.arrays().items())
+        assert np.array_equal(copied.predict_proba(X), group.predict_proba(X))
 
 
 @pytest.mark.parametrize(

@@ -50,14 +50,18 @@ def run_length(place: str, n_bags: int, n_jobs: int) -> int:
 def task_runs(numbers: Sequence[int], n_workers: int) -> list[Sequence[int]]:
     """Return which bags the tasks of a cluster train together: whole blocks of the mean's order of summation.
 
-    All are of about one length, so that all workers end at about the same time. Where there are bags enough a worker
-    has eight turns, or four where every task prepares the whole table again.
+    Where there are bags enough a worker has eight turns or more, of which the last are short, so that all workers end
+    at about the same time; four of one length where every task prepares the whole table again.
     """
-    turns = 8 if _clusters.keeps_what_is_shared() else 4
-    n_blocks = -(-len(numbers) // BLOCK)
-    n_runs = min(turns * n_workers, n_blocks)
-    starts = [run * n_blocks // n_runs * BLOCK for run in range(n_runs)]
-    return [numbers[start:end] for start, end in itertools.pairwise([*starts, len(numbers)])]
+    shorter = _clusters.keeps_what_is_shared()
+    left = -(-len(numbers) // BLOCK)
+    longest = -(-left // ((8 if shorter else 4) * n_workers))
+    ends = [0]
+    while left:
+        length = min(left, longest, -(-left // (2 * n_workers)) if shorter else longest)
+        ends.append(ends[-1] + length * BLOCK)
+        left -= length
+    return [numbers[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def packed(rows: NDArray[np.intp]) -> NDArray[Any]:

@@ -41,15 +41,11 @@ class TreeArrays:
 def made(arrays: dict[str, Any], like: _native.TreesForest) -> _native.TreesForest:
     """Return a forest of these arrays with the features and classes of another."""
     owned: dict[str, Any] = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-    return _native.TreesForest.make(**owned, **_sizes(like))
+    return _native.TreesForest.make(**owned, **sizes(like))
 
 
-def state(forest: _native.TreesForest) -> dict[str, Any]:
-    """Return all that a forest is made of, by the names of `TreesForest.make`."""
-    return {**forest.arrays(), **_sizes(forest)}
-
-
-def _sizes(forest: _native.TreesForest) -> dict[str, Any]:
+def sizes(forest: _native.TreesForest) -> dict[str, Any]:
+    """Return what `TreesForest.make` takes besides arrays."""
     return {"n_features": forest.n_features, "n_classes": forest.n_classes, "wide": forest.wide}
 
 

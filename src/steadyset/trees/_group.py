@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from steadyset import _native
 from steadyset._base.sklearn_doors import num_samples
 from steadyset._base.validation import shown
-from steadyset.trees import _arrays
+from steadyset.trees import _arrays, _packed
 from steadyset.trees._columns import Columns
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ class TreeGroup:
         return f"TreeGroup(bags {shown(self.numbers)}, {self._forest.n_nodes:,} nodes)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_forest": _arrays.state(self._forest)}
+        return {**self.__dict__, "_forest": _packed.state(self._forest)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._forest = _native.TreesForest.make(**state["_forest"])
+        self._forest = _packed.forest_of(state["_forest"])
 
     def predict_proba(self, X: Any, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return the probabilities that each bag's tree gives to each point.

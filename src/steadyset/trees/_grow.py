@@ -21,7 +21,7 @@ from steadyset.trees._settings import Settings
 #: Bags of one group; fewer where bags are large, but whole blocks of the mean's order of summation.
 GROUP = 128
 _LEAST = 16
-_GROUP_ROWS, _CALL_ROWS = 4_000_000, 100_000  # of a group, and of one native call
+_GROUP_ROWS, _CALL_ROWS = 4_000_000, 400_000  # of a group, and of one native call
 _CALLS = 8  # of each thread at least, so that all end at about the same time
 _POLL_SECONDS = 0.1  # how long Ctrl-C may wait
 _AT_ONCE = 1 << 18  # values of the rows of few bags, whose trees take milliseconds: no thread is worth starting

@@ -4,10 +4,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steadyset import _native
 from steadyset._base.saved_folders import labels_from_json, labels_to_json, read_folder, write_folder
+from steadyset.trees import _packed
 from steadyset.trees._columns import CATEGORY, FLOAT64, Columns
 from steadyset.trees._settings import settings_of
 
@@ -16,33 +16,13 @@ if TYPE_CHECKING:
     from steadyset.trees._tree import TreeClassifier
 
 _KIND = "trees"
-_ARRAYS = {
-    "tree_nodes": np.int64,
-    "feature": np.int32,
-    "key": np.uint64,
-    "missing_left": np.uint8,
-    "leaf_rows": np.int64,
-    "leaf_entries": np.int64,
-    "entry_class": np.int32,
-    "entry_weight": np.float64,
-    "importances": np.float64,
-}
 
 
 def write(folder: str | os.PathLike[str], group: "TreeGroup", overwrite: bool) -> None:
-    """Write a group; children need no array, because nodes are numbered level by level."""
-    tree, forest = group._prototype, group._forest
-    arrays = forest.arrays()
-    split = arrays["feature"] >= 0
-    packed = {**arrays, "key": arrays["key"][split], "missing_left": np.packbits(arrays["missing_left"][split])}
-    # A leaf of one class and weight 1 per row, as most are, needs no weight.
-    plain = np.array_equal(np.add.reduceat(arrays["entry_weight"], _starts(arrays)), arrays["leaf_rows"])
-    whole = plain and np.array_equal(arrays["entry_weight"], np.rint(arrays["entry_weight"]))
-    if whole:
-        packed["entry_weight"] = _smallest(arrays["entry_weight"].astype(np.int64))
-        del packed["leaf_rows"]
-    kept = {name: values if values.dtype.kind == "f" else _smallest(values) for name, values in packed.items()}
-    write_folder(folder, _KIND, _about(group, tree, whole), kept, overwrite=overwrite)
+    """Write a group."""
+    arrays = _packed.packed(group._forest)
+    about = _about(group, group._prototype, whole="leaf_rows" not in arrays)
+    write_folder(folder, _KIND, about, arrays, overwrite=overwrite)
 
 
 def read(folder: str | os.PathLike[str]) -> "TreeGroup":
@@ -55,9 +35,9 @@ def read(folder: str | os.PathLike[str]) -> "TreeGroup":
         whole = saved.header("whole")
         if type(whole) is not bool or type(tree._columns.wide) is not bool:
             raise ValueError("its flags are not true or false")
-        arrays = {name: saved.array(name) for name in _ARRAYS if not (whole and name == "leaf_rows")}
+        arrays = {name: saved.array(name) for name in _packed.ARRAYS if not (whole and name == "leaf_rows")}
         forest = _native.TreesForest.make(
-            **_unpacked(arrays),
+            **_packed.unpacked(arrays),
             n_features=tree.n_features_in_,
             n_classes=len(tree.classes_),
             wide=tree._columns.wide,
@@ -65,41 +45,6 @@ def read(folder: str | os.PathLike[str]) -> "TreeGroup":
         if not numbers or len(set(numbers)) != len(numbers) or not len(numbers) == len(seeds) == forest.n_trees:
             raise ValueError("its trees are not numbered one by one")
         return TreeGroup(tree, numbers, seeds, forest)
-
-
-def _starts(arrays: dict[str, Any]) -> NDArray[np.int64]:
-    return np.asarray(np.cumsum(arrays["leaf_entries"]) - arrays["leaf_entries"])
-
-
-def _smallest(values: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers in the smallest type that holds all of them."""
-    kinds = (np.int8, np.int16, np.int32) if values.dtype.kind == "i" else (np.uint8, np.uint16, np.uint32)
-    for kind in kinds:
-        limits = np.iinfo(kind)
-        if not values.size or (values.min() >= limits.min and values.max() <= limits.max):
-            return values.astype(kind)
-    return values
-
-
-def _unpacked(saved: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a forest is made of, in their types; the native code checks what they say."""
-    for name, values in saved.items():
-        if values.ndim != 1 or values.dtype.kind not in ("iuf" if name in ("entry_weight", "importances") else "iu"):
-            raise ValueError(f"its array {name} is of another kind")
-    split = saved["feature"] >= 0
-    count = int(np.count_nonzero(split))
-    if len(saved["key"]) != count or len(saved["missing_left"]) != (count + 7) // 8:
-        raise ValueError("its splits are not those of its nodes")
-    arrays = dict(saved)
-    for name, values in (("key", saved["key"]), ("missing_left", np.unpackbits(saved["missing_left"], count=count))):
-        arrays[name] = np.zeros(len(split), np.uint64)
-        arrays[name][split] = values
-    if "leaf_rows" not in arrays:
-        entries = saved["leaf_entries"].astype(np.int64)
-        if not entries.size or entries.min() < 1 or entries.sum() != len(saved["entry_weight"]):
-            raise ValueError("its leaves hold other classes")
-        arrays["leaf_rows"] = np.add.reduceat(saved["entry_weight"].astype(np.int64), np.cumsum(entries) - entries)
-    return {name: np.ascontiguousarray(arrays[name], dtype) for name, dtype in _ARRAYS.items()}
 
 
 def _about(group: "TreeGroup", tree: "TreeClassifier", whole: bool) -> dict[str, Any]:
@@ -113,7 +58,7 @@ def _about(group: "TreeGroup", tree: "TreeClassifier", whole: bool) -> dict[str,
     return {
         "numbers": list(group.numbers),
         "seeds": list(group.seeds),
-        "whole": bool(whole),
+        "whole": whole,
         "tree": {
             "params": {
                 name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()

@@ -17,7 +17,7 @@ from steadyset import _native
 from steadyset._base.rows import is_plain, known_codes, label_positions
 from steadyset._base.sklearn_doors import check_sample_weight
 from steadyset._base.validation import word_seed
-from steadyset.trees import _arrays, _columns
+from steadyset.trees import _arrays, _columns, _packed
 from steadyset.trees._class_weights import weigher
 from steadyset.trees._group import TreeGroup
 from steadyset.trees._grow import Progress, RankedRows, TrainingData, grow_groups
@@ -319,13 +319,13 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if "_forest" in state:
-            state["_forest"] = _arrays.state(self._forest)
+            state["_forest"] = _packed.state(self._forest)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "_forest" in state:
-            self._forest = _native.TreesForest.make(**state["_forest"])
+            self._forest = _packed.forest_of(state["_forest"])
 
     def _learn(self, X: Any, y: Any, classes: Any, n_jobs: int | None) -> tuple[_native.TreesTable, NDArray[np.uint16]]:
         """Check the training data, keep their columns and classes, and return ranked rows and label positions."""
