@@ -103,7 +103,16 @@ LANES_INLINE void input_tile(const ConvShape& c, const float* w, Range outputs, 
     const float* taps = weight_at(w, c, outputs.first, ic, kh, kw);
     const Vec* sent = dy + outputs.first * c.out.channel + (row - kh) * c.out.row;
     for (int oc = outputs.first; oc < outputs.last; ++oc, taps += per_output, sent += c.out.channel) {
-      if constexpr (kIn * (kWide + kTaps - 1) + kTaps >= kRegisters) {
+      if constexpr (kRegisters == 16 && kIn == 2 && kWide == 2) {
+        Vec values[kWide];
+        for (int t = 0; t < kWide; ++t) values[t] = once(sent[t]);
+#pragma GCC unroll 8
+        for (int k = 0; k < kTaps; ++k)
+          for (int b = 0; b < kIn; ++b) {
+            const Vec tap = once(spread(taps + b * per_input + k * kModels));
+            for (int t = 0; t < kWide; ++t) sum[b][t + k] += tap * values[t];
+          }
+      } else if constexpr (kIn * (kWide + kTaps - 1) + kTaps >= kRegisters) {
         // Tap by tap: no sum waits for the product before it, and the values come straight from the cache.
 #pragma GCC unroll 8
         for (int k = 0; k < kTaps; ++k)
@@ -138,6 +147,11 @@ void input_row(const ConvShape& c, const float* w, Range outputs, int ic, int ro
   constexpr int wide = 4;
   dx += ic * c.in.channel + row * c.in.row + kw;
   int col = 0;
+  if (kRegisters == 16 && kIn == 2) {
+    for (; col + 2 <= c.out_width; col += 2) input_tile<kIn, 2, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);
+    for (; col < c.out_width; ++col) input_tile<kIn, 1, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);
+    return;
+  }
   if (kRegisters == 16)
     for (; col + 8 <= c.out_width; col += 8) input_tile<kIn, 8, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);
   for (; col + wide <= c.out_width; col += wide) input_tile<kIn, wide, kTaps>(c, w, outputs, ic, row, kw, dy + col, dx + col);
@@ -158,51 +172,47 @@ void input_channels(const ConvShape& c, const float* w, Range outputs, int ic, c
 // dx += the gradient of the input; dx has the padded shape of the input. As many output channels are taken at a time
 // as the first-level cache holds.
 void add_input_gradient(const ConvShape& c, const float* w, const Vec* dy, Vec* dx) {
-  constexpr int block = kRegisters == 32 ? 2 : 1;
+  const int block = kRegisters == 32 || c.kernel_width % 5 == 0 ? 2 : 1;
   const int64_t fits = kCachedVectors / (int64_t(c.out_height) * c.out_width);
   const int together = fits > 1 ? int(fits < c.out_channels ? fits : c.out_channels) : 1;
   for (int oc = 0; oc < c.out_channels; oc += together) {
     const Range outputs{oc, oc + together < c.out_channels ? oc + together : c.out_channels};
     int ic = 0;
-    for (; ic + block <= c.in_channels; ic += block) input_channels<block>(c, w, outputs, ic, dy, dx);
+    if (block == 2)
+      for (; ic + 2 <= c.in_channels; ic += 2) input_channels<2>(c, w, outputs, ic, dy, dx);
     for (; ic < c.in_channels; ++ic) input_channels<1>(c, w, outputs, ic, dy, dx);
   }
 }
 
-// Adds what kColumns neighbouring columns send to kHigh x kTaps weights of kOut output channels.
-template <int kOut, int kHigh, int kTaps, int kColumns>
-LANES_INLINE void weight_columns(const ConvShape& c, const Vec* x, const Vec* dy, Vec (&sum)[kOut][kHigh][kTaps]) {
+// Adds what kColumns neighbouring columns send to kTaps weights of kOut output channels.
+template <int kOut, int kTaps, int kColumns>
+LANES_INLINE void weight_columns(const ConvShape& c, const Vec* x, const Vec* dy, Vec (&sum)[kOut][kTaps]) {
   Vec back[kColumns][kOut];
   for (int j = 0; j < kColumns; ++j)
     for (int b = 0; b < kOut; ++b) back[j][b] = dy[b * c.out.channel + j];
 #pragma GCC unroll 16
-  for (int h = 0; h < kHigh; ++h)
-#pragma GCC unroll 16
-    for (int k = 0; k < kTaps + kColumns - 1; ++k) {
-      Vec value = once(x[h * c.in.row + k]);
-      for (int j = 0; j < kColumns; ++j)
-        for (int b = 0; b < kOut; ++b)
-          if (k - j >= 0 && k - j < kTaps) sum[b][h][k - j] += back[j][b] * value;
-    }
+  for (int k = 0; k < kTaps + kColumns - 1; ++k) {
+    Vec value = once(x[k]);
+    for (int j = 0; j < kColumns; ++j)
+      for (int b = 0; b < kOut; ++b)
+        if (k - j >= 0 && k - j < kTaps) sum[b][k - j] += back[j][b] * value;
+  }
 }
 
-// Adds the gradient of kHigh x kTaps weights of kOut output channels, summed over all positions and samples. Where
-// kHigh > 1 the weights are a whole kernel, so that they lie one after another.
-template <int kOut, int kHigh, int kTaps>
+// Adds the gradient of kTaps weights of one kernel row of kOut output channels, summed over all positions and samples.
+template <int kOut, int kTaps>
 LANES_INLINE void weight_tile(const ConvShape& c, const Vec* x, const Vec* dy, float* dw) {
-  Vec sum[kOut][kHigh][kTaps] = {};
+  Vec sum[kOut][kTaps] = {};
   for (int row = 0; row < c.out_height; ++row) {
     const Vec* in = x + row * c.in.row;
     const Vec* sent = dy + row * c.out.row;
     int col = 0;
-    constexpr int together = kOut == 1 && kRegisters == 32 ? 4 : 2;
-    for (; col + together <= c.out_width; col += together)
-      weight_columns<kOut, kHigh, kTaps, together>(c, in + col, sent + col, sum);
-    for (; col < c.out_width; ++col) weight_columns<kOut, kHigh, kTaps, 1>(c, in + col, sent + col, sum);
+    for (; col + 2 <= c.out_width; col += 2) weight_columns<kOut, kTaps, 2>(c, in + col, sent + col, sum);
+    for (; col < c.out_width; ++col) weight_columns<kOut, kTaps, 1>(c, in + col, sent + col, sum);
   }
   const int64_t per_output = int64_t(kModels) * c.in_channels * c.kernel_height * c.kernel_width;
 #pragma GCC unroll 8
-  for (int b = 0; b < kOut; ++b) add_over_samples<kHigh * kTaps>(&sum[b][0][0], dw + b * per_output);
+  for (int b = 0; b < kOut; ++b) add_over_samples<kTaps>(&sum[b][0], dw + b * per_output);
 }
 
 template <int kOut>
@@ -211,32 +221,27 @@ void weight_rows(const ConvShape& c, const Vec* x, const Vec* dy, float* dw) {
     const Vec* in = x + kh * c.in.row;
     float* row = dw + int64_t(kh) * c.kernel_width * kModels;
     int kw = 0;
-    for (; kw + 5 <= c.kernel_width; kw += 5) weight_tile<kOut, 1, 5>(c, in + kw, dy, row + kw * kModels);
-    for (; kw + 3 <= c.kernel_width; kw += 3) weight_tile<kOut, 1, 3>(c, in + kw, dy, row + kw * kModels);
-    for (; kw < c.kernel_width; ++kw) weight_tile<kOut, 1, 1>(c, in + kw, dy, row + kw * kModels);
+    for (; kw + 5 <= c.kernel_width; kw += 5) weight_tile<kOut, 5>(c, in + kw, dy, row + kw * kModels);
+    for (; kw + 3 <= c.kernel_width; kw += 3) weight_tile<kOut, 3>(c, in + kw, dy, row + kw * kModels);
+    for (; kw < c.kernel_width; ++kw) weight_tile<kOut, 1>(c, in + kw, dy, row + kw * kModels);
   }
 }
 
 // Gradient of the kernels between one input channel and the output channels in the range; dy starts at the first of them.
 void add_kernel_gradients(const ConvShape& c, Range outputs, int ic, const Vec* x, const Vec* dy, float* dw) {
   const int64_t per_kernel = int64_t(kModels) * c.kernel_height * c.kernel_width;
-  const bool five = kRegisters == 32 && c.kernel_height == 5 && c.kernel_width == 5;
-  const bool three = kRegisters == 32 && c.kernel_height == 3 && c.kernel_width == 3;
-  for (int oc = outputs.first; oc < outputs.last;) {
+  for (int oc = outputs.first, taken; oc < outputs.last; oc += taken) {
+    const int left = outputs.last - oc;
     const Vec* sent = dy + (oc - outputs.first) * c.out.channel;
     float* out = dw + (int64_t(oc) * c.in_channels + ic) * per_kernel;
-    const bool pair = !five && oc + 2 <= outputs.last;
-    if (five) weight_tile<1, 5, 5>(c, x, sent, out);
-    else if (three && pair) weight_tile<2, 3, 3>(c, x, sent, out);
-    else if (pair) weight_rows<2>(c, x, sent, out);
+    taken = kRegisters == 32 && left >= 4 ? 4 : (left >= 2 ? 2 : 1);
+    if (kRegisters == 32 && taken == 4) weight_rows<4>(c, x, sent, out);
+    else if (taken == 2) weight_rows<2>(c, x, sent, out);
     else weight_rows<1>(c, x, sent, out);
-    oc += pair ? 2 : 1;
   }
 }
 
-// Adds the gradients of all weights and biases of the output channels in the range, over c.out_height rows.
-void add_weight_gradient(const ConvShape& c, Range outputs, const Vec* x, const Vec* dy, float* dw, float* db) {
-  for (int ic = 0; ic < c.in_channels; ++ic) add_kernel_gradients(c, outputs, ic, x + ic * c.in.channel, dy, dw);
+void add_bias_gradient(const ConvShape& c, Range outputs, const Vec* dy, float* db) {
   for (int oc = outputs.first; oc < outputs.last; ++oc) {
     Vec sum = {};
     const Vec* sent = dy + (oc - outputs.first) * c.out.channel;
@@ -244,6 +249,12 @@ void add_weight_gradient(const ConvShape& c, Range outputs, const Vec* x, const 
       for (int col = 0; col < c.out_width; ++col) sum += sent[row * c.out.row + col];
     add_over_samples<1>(&sum, db + oc * kModels);
   }
+}
+
+// Adds the gradients of all weights and biases of the output channels in the range, over c.out_height rows.
+void add_weight_gradient(const ConvShape& c, Range outputs, const Vec* x, const Vec* dy, float* dw, float* db) {
+  for (int ic = 0; ic < c.in_channels; ++ic) add_kernel_gradients(c, outputs, ic, x + ic * c.in.channel, dy, dw);
+  add_bias_gradient(c, outputs, dy, db);
 }
 
 }  // namespace

@@ -97,17 +97,19 @@ LANES_INLINE void send_back(const float* w, const Vec* dy, int64_t dy_stride, Ve
     for (int i = 0; i < kWide; ++i) dx[v * stride + i] = sum[v][i];
 }
 
-// One block of outputs against kWide inputs: dx first, then the weights move. Pointers come by value, because a store
-// through a vector may alias anything and would have them read again.
+// What one block of outputs sends back to kWide inputs of every vector.
+template <int kWide>
+LANES_INLINE void send_back_all(const float* weights, const Vec* dy, Vec* dx, int64_t stride, int n_vectors) {
+  if (dx == nullptr) return;
+  int v = 0;
+  for (; v + 2 <= n_vectors; v += 2) send_back<kWide, 2>(weights, dy + v * kBlock, kBlock, dx + v * stride, stride);
+  for (; v < n_vectors; ++v) send_back<kWide, 1>(weights, dy + v * kBlock, kBlock, dx + v * stride, stride);
+}
+
+// The weights between one block of outputs and kWide inputs move. Pointers come by value, because a store through a vector
+// may alias anything and would have them read again.
 template <int kWide, class Rule>
-LANES_INLINE void backward_tile(const Rule rule, Slots slots, const Vec* x, const Vec* dy, const Vec* turned, Vec* dx,
-                                int64_t stride, int n_vectors) {
-  if (dx != nullptr) {
-    int v = 0;
-    for (; v + 2 <= n_vectors; v += 2)
-      send_back<kWide, 2>(slots.weights, dy + v * kBlock, kBlock, dx + v * stride, stride);
-    for (; v < n_vectors; ++v) send_back<kWide, 1>(slots.weights, dy + v * kBlock, kBlock, dx + v * stride, stride);
-  }
+LANES_INLINE void backward_tile(const Rule rule, Slots slots, const Vec* x, const Vec* turned, int64_t stride, int n_vectors) {
   Vec gradient[kWide][kBlockVectors] = {};
   for (int v = 0; v < n_vectors; ++v) {
     const Vec* in = x + v * stride;
@@ -131,11 +133,18 @@ LANES_INLINE void backward_tile(const Rule rule, Slots slots, const Vec* x, cons
 template <class Rule>
 void backward_block(const Rule rule, Slots slots, const DenseShape d, const Vec* x, const Vec* dy, const Vec* turned, Vec* dx,
                     int n_vectors) {
+  constexpr int wide = 4;
+  static_assert(wide % kInputs == 0, "their weights move in whole steps");
   int i = 0;
-  for (; i + kInputs <= d.inputs; i += kInputs, slots.advance(kInputs * kBlock))
-    backward_tile<kInputs>(rule, slots, x + i, dy, turned, dx ? dx + i : nullptr, d.stride, n_vectors);
-  for (; i < d.inputs; ++i, slots.advance(kBlock))
-    backward_tile<1>(rule, slots, x + i, dy, turned, dx ? dx + i : nullptr, d.stride, n_vectors);
+  for (; i + wide <= d.inputs; i += wide) {
+    send_back_all<wide>(slots.weights, dy, dx ? dx + i : nullptr, d.stride, n_vectors);
+    for (int j = 0; j < wide; j += kInputs, slots.advance(kInputs * kBlock))
+      backward_tile<kInputs>(rule, slots, x + i + j, turned, d.stride, n_vectors);
+  }
+  for (; i < d.inputs; ++i, slots.advance(kBlock)) {
+    send_back_all<1>(slots.weights, dy, dx ? dx + i : nullptr, d.stride, n_vectors);
+    backward_tile<1>(rule, slots, x + i, turned, d.stride, n_vectors);
+  }
 }
 
 // dy holds n_vectors x outputs; scratch room for 2 * n_vectors * kBlock vectors. dx may be null (first layer).
@@ -147,7 +156,8 @@ void dense_backward(const Rule& rule, const DenseShape& d, const Memory& memory,
   if (dx != nullptr)
     for (int v = 0; v < n_vectors; ++v)
       for (int i = 0; i < d.inputs; ++i) dx[v * d.stride + i] = Vec{};
-  for (int block = 0; block < d.outputs; block += kBlock) {
+  // From the last block on: its weights, which the way forward has read last, are nearest.
+  for (int block = (d.outputs - 1) / kBlock * kBlock; block >= 0; block -= kBlock) {
     Vec bias_gradient[kBlock] = {};
     for (int v = 0; v < n_vectors; ++v) {
       for (int o = 0; o < kBlock; ++o) {

@@ -16,6 +16,16 @@ constexpr int kOutputBlock = 8;  // dense weights are stored [output / 8][input]
 
 constexpr int kConvBlock = 4;    // output channels of a convolution that are computed together, at most
 
+// A convolution may be done in tiles of this many outputs of a row, each from values at `taps + 3` points (winograd.hpp).
+constexpr int kTileOutputs = 4;
+constexpr int tiles_of(int width) { return (width + kTileOutputs - 1) / kTileOutputs; }
+// Rows of outputs that are in work together: whole pooling windows, whole tiles of registers, and enough to amortise a call.
+constexpr int rows_of_strip(int width, int pool) {
+  constexpr int enough = 48;
+  const int unit = pool > 1 ? 4 * pool : 8, tiles = tiles_of(width) * unit;
+  return (enough + tiles - 1) / tiles * unit;
+}
+
 enum class Kind : int { conv, linear, max_pool, avg_pool, relu, tanh, dropout };
 
 // One image tensor, or a flat one with height = width = 1. `pad` zero rows and columns surround each channel.
@@ -30,7 +40,10 @@ struct Op {
   int in, out;                 // tensors
   int kernel_height, kernel_width;
   int relu, pool;              // pool: side of the fused pooling windows, or 0
+  int points;                  // of a convolution in tiles, or 0
   int64_t weight, bias;        // first parameter of each, in parameters
+  int64_t kernel_rows;         // of a convolution in tiles, padded: its weights are stored column by column
+  int64_t at_points;           // where its weights at the points are kept
   int64_t index;               // max pooling: where its winners are kept, in vectors of one sample's index arena
   int64_t mask;                // dropout: first feature, over all dropout layers
   float rate;
@@ -44,6 +57,7 @@ struct Net {
   int64_t arena, index_arena;  // vectors of one sample
   int64_t scratch;             // vectors
   int64_t n_dropout;           // features of all dropout layers
+  int64_t n_at_points;         // weights at the points, of all convolutions in tiles
 };
 
 enum class Optimizer : int { sgd, adam };
@@ -63,6 +77,7 @@ struct Memory {
   float* weights;
   float* first;                // momentum, or Adam's first moment
   float* second;               // Adam's second moment
+  float* at_points;            // weights of convolutions in tiles: [point][kernel row][model]
   float* values;               // [sample vector][arena]
   float* gradients;
   float* scratch;

@@ -14,6 +14,14 @@ namespace {
 constexpr int64_t kLargest = int64_t{1} << 31;
 constexpr int kLongest = 1 << 20;
 
+// Whether a convolution is done in tiles: where it has rows and channels enough to pay the way to the points and back, and
+// where its last tile is not mostly repeated.
+bool in_tiles(const LayerSpec& layer, int64_t in_channels, int width) {
+  const bool taps = layer.kernel_width == 3 || layer.kernel_width == 5;
+  const bool work = in_channels * layer.kernel_height >= 5 && layer.size >= kConvBlock;
+  return taps && work && width >= kTileOutputs && 3 * tiles_of(width) * kTileOutputs <= 4 * width;
+}
+
 }  // namespace
 
 Network::Network(int channels, int height, int width, const std::vector<LayerSpec>& layers) {
@@ -64,7 +72,6 @@ void Network::add_conv(const LayerSpec& layer, bool relu, int pool) {
     throw std::invalid_argument("a convolution does not fit its input");
   if (pool < 0 || (pool && (height < pool || width < pool)))
     throw std::invalid_argument("a pooling window does not fit its input");
-  const int64_t fan_in = channels * layer.kernel_height * layer.kernel_width;
   Op op{};
   op.kind = Kind::conv;
   op.in = in;
@@ -72,21 +79,41 @@ void Network::add_conv(const LayerSpec& layer, bool relu, int pool) {
   op.kernel_width = layer.kernel_width;
   op.relu = relu;
   op.pool = pool;
-  op.weight = reserve(layer.size * fan_in);
-  op.bias = reserve(layer.size);
+  op.points = in_tiles(layer, channels, width) ? layer.kernel_width + kTileOutputs - 1 : 0;
+  store_conv(op, channels, layer.size);
+  if (op.points) {
+    const int64_t together = rows_of_strip(width, pool), tiles = tiles_of(width);
+    const int64_t strip = kConvBlock * together * tiles;
+    const int64_t in_tiles = channels * (tensors_[in].height + 2 * layer.padding) * tiles;
+    const int64_t out_tiles = in ? std::max(strip, int64_t(layer.size) * height * tiles) : strip;
+    scratch_ = std::max(scratch_, op.points * (in_tiles + out_tiles) + std::max(int64_t(height), kConvBlock * together) * width);
+  } else {
+    scratch_ = std::max(scratch_, int64_t(layer.size) * height * width);
+    scratch_ = std::max(scratch_, int64_t(kConvBlock) * std::max(pool, 1) * width);
+  }
   op.out = pool ? add_tensor(layer.size, height / pool, width / pool) : add_tensor(layer.size, height, width);
   if (pool) {
     op.index = index_arena_;
     index_arena_ += int64_t(layer.size) * (height / pool) * (width / pool);
   }
   ops_.push_back(op);
-  const float bound = 1.0f / std::sqrt(static_cast<float>(fan_in));
-  for (int64_t p = 0; p < layer.size * fan_in; ++p) places_.push_back(op.weight + p);
-  for (int64_t p = 0; p < layer.size; ++p) places_.push_back(op.bias + p);
-  bounds_.resize(places_.size(), bound);
-  scratch_ = std::max(scratch_, int64_t(layer.size) * height * width);
-  scratch_ = std::max(scratch_, int64_t(kConvBlock) * std::max(pool, 1) * width);
-  largest_conv_ = std::max(largest_conv_, stored_ - op.weight);
+}
+
+// Kernel row after kernel row, or, where tiles are taken, the first column of all kernel rows, then the second one.
+void Network::store_conv(Op& op, int64_t in_channels, int64_t out_channels) {
+  const int64_t taps = op.kernel_width, fan_in = in_channels * op.kernel_height * taps, count = out_channels * fan_in;
+  if (op.points) {
+    op.kernel_rows = (count / taps + kOutputBlock - 1) / kOutputBlock * kOutputBlock;
+    op.at_points = n_at_points_;
+    n_at_points_ += op.kernel_rows * op.points;
+  }
+  op.weight = reserve(op.points ? op.kernel_rows * taps : count);
+  op.bias = reserve(out_channels);
+  for (int64_t p = 0; p < count; ++p) places_.push_back(op.weight + (op.points ? p % taps * op.kernel_rows + p / taps : p));
+  for (int64_t p = 0; p < out_channels; ++p) places_.push_back(op.bias + p);
+  bounds_.resize(places_.size(), 1.0f / std::sqrt(static_cast<float>(fan_in)));
+  const int64_t gradient = op.points ? op.kernel_rows * op.points + stored_ - op.bias : stored_ - op.weight;
+  largest_conv_ = std::max(largest_conv_, gradient);
 }
 
 void Network::add_linear(const LayerSpec& layer, bool relu) {
@@ -153,7 +180,7 @@ void Network::finish() {
 
 Net Network::net() const {
   return {tensors_.data(), ops_.data(), static_cast<int>(ops_.size()), n_classes(), stored_,
-          arena_,          index_arena_, scratch_, n_dropout_};
+          arena_,          index_arena_, scratch_, n_dropout_, n_at_points_};
 }
 
 int Network::n_classes() const { return tensors_.back().channels; }

@@ -31,12 +31,13 @@ class Network {
   void pack(const float* parameters, int model, float* stored) const;
   void unpack(const float* stored, int model, float* parameters) const;
 
-  int64_t largest_conv() const { return largest_conv_; }  // parameters as stored
+  int64_t largest_conv() const { return largest_conv_; }  // floats of its gradients, per model
 
  private:
   int add_tensor(int channels, int height, int width);
   int64_t reserve(int64_t count);
   void add_conv(const LayerSpec& layer, bool relu, int pool);
+  void store_conv(Op& op, int64_t in_channels, int64_t out_channels);
   void add_linear(const LayerSpec& layer, bool relu);
   void add_other(const LayerSpec& layer);
   void finish();
@@ -45,7 +46,7 @@ class Network {
   std::vector<Op> ops_;
   std::vector<int64_t> places_;   // PyTorch's order -> stored
   std::vector<float> bounds_;     // of the initial values
-  int64_t stored_ = 0, arena_ = 0, index_arena_ = 0, scratch_ = 0, n_dropout_ = 0, largest_conv_ = 0;
+  int64_t stored_ = 0, arena_ = 0, index_arena_ = 0, scratch_ = 0, n_dropout_ = 0, n_at_points_ = 0, largest_conv_ = 0;
 };
 
 }  // namespace steadyset::lanes

@@ -11,31 +11,38 @@ struct PoolShape {
   int64_t in_row, out_row;
 };
 
-// One channel; winners get the place of each maximum in its window, the first one where several are equal.
+// The largest value so far, and its place in the window.
+struct Best {
+  Vec value;
+  Ints winner;
+
+  LANES_INLINE void meet(Vec other, int place) {
+    const Ints wins = !(other <= value);  // a NaN wins, as in PyTorch
+    value = wins ? other : value;
+    winner = wins ? Ints{} + place : winner;
+  }
+};
+
+// One channel; winners get the place of each maximum in its window, the first one where several are equal. A ReLU before
+// the pooling is done after it, where it has less to do and comes to the same.
 template <int kSide>
-LANES_INLINE void max_pool_plane(const PoolShape& p, const Vec* x, Vec* y, Ints* winners) {
+LANES_INLINE void max_pool_plane(const PoolShape& p, const Vec* x, Vec* y, Ints* winners, bool relu) {
   const int side = kSide ? kSide : p.side;
   for (int row = 0; row < p.out_height; ++row) {
     for (int col = 0; col < p.out_width; ++col) {
       const Vec* window = x + int64_t(row) * side * p.in_row + col * side;
-      Vec best = window[0];
-      Ints winner = {};
+      Best best{window[0], {}};
       for (int h = 0; h < side; ++h)
-        for (int w = 0; w < side; ++w) {
-          Vec value = window[h * p.in_row + w];
-          Ints wins = !(value <= best);  // a NaN wins, as in PyTorch
-          best = wins ? value : best;
-          winner = wins ? Ints{} + (h * side + w) : winner;
-        }
-      y[row * p.out_row + col] = best;
-      winners[row * p.out_width + col] = winner;
+        for (int w = 0; w < side; ++w) best.meet(window[h * p.in_row + w], h * side + w);
+      y[row * p.out_row + col] = relu ? rectified(best.value) : best.value;
+      winners[row * p.out_width + col] = best.winner;
     }
   }
 }
 
-void max_pool(const PoolShape& p, const Vec* x, Vec* y, Ints* winners) {
-  if (p.side == 2) max_pool_plane<2>(p, x, y, winners);
-  else max_pool_plane<0>(p, x, y, winners);
+void max_pool(const PoolShape& p, const Vec* x, Vec* y, Ints* winners, bool relu) {
+  if (p.side == 2) max_pool_plane<2>(p, x, y, winners, relu);
+  else max_pool_plane<0>(p, x, y, winners, relu);
 }
 
 // Sends dy back through the windows of one channel; with relu only where the maximum was positive. y and dy share a layout.

@@ -61,6 +61,7 @@ struct Workspace {
         {&memory.weights, parameters},
         {&memory.first, training ? parameters : 0},
         {&memory.second, adam ? parameters : 0},
+        {&memory.at_points, net.n_at_points * kModels},
         {&memory.values, values},
         {&memory.gradients, training ? values : 0},
         {&memory.scratch, std::max(net.scratch, training ? 2 * vectors * kOutputBlock : 0) * lanes},

@@ -1,131 +1,11 @@
 // The hot source file of the lanes trainer: one step of four models, forward, backward and update.
-#include "lanes/conv.hpp"
 #include "lanes/dense.hpp"
 #include "lanes/load.hpp"
-#include "lanes/pointwise.hpp"
-#include "lanes/pool.hpp"
+#include "lanes/winograd_layer.hpp"
 
 namespace steadyset::lanes {
 namespace STEADYSET_LEVEL {
 namespace {
-
-struct Run {
-  const Net& net;
-  const Memory& memory;
-  int n_vectors;
-  bool training;
-
-  Vec* value(int tensor, int v) const { return vec(memory.values) + v * net.arena + interior(net.tensors[tensor]); }
-  Vec* gradient(int tensor, int v) const { return vec(memory.gradients) + v * net.arena + interior(net.tensors[tensor]); }
-  Vec* whole(float* arena, int tensor, int v) const { return vec(arena) + v * net.arena + net.tensors[tensor].offset; }
-  Ints* winners(const Op& op, int v) const {
-    return reinterpret_cast<Ints*>(memory.indices) + v * net.index_arena + op.index;
-  }
-  bool stopped() const { return __atomic_load_n(memory.stop, __ATOMIC_RELAXED) != 0; }
-  const float* parameter(int64_t p) const { return memory.weights + p * kModels; }
-};
-
-PoolShape pool_shape(int side, const Tensor& out, int64_t in_row) {
-  return {side, out.height, out.width, in_row, pitch(out)};
-}
-
-// A convolution whose result is pooled at once works in strips of `pool` rows, and its full result is never stored.
-ConvShape conv_shape(const Net& net, const Op& op) {
-  const Tensor& in = net.tensors[op.in];
-  const Tensor& out = net.tensors[op.out];
-  ConvShape c{in.channels, out.channels, op.kernel_height, op.kernel_width, 0, 0, {pitch(in), plane(in)}, {0, 0}};
-  c.out_height = in.height + 2 * in.pad - op.kernel_height + 1;
-  c.out_width = in.width + 2 * in.pad - op.kernel_width + 1;
-  if (op.pool) c.out = {c.out_width, int64_t(c.out_width) * op.pool};
-  else c.out = {pitch(out), plane(out)};
-  return c;
-}
-
-void conv_forward(const Run& run, const Op& op, int v) {
-  const Tensor& out = run.net.tensors[op.out];
-  const ConvShape c = conv_shape(run.net, op);
-  const Vec* x = run.whole(run.memory.values, op.in, v);
-  Vec* y = run.value(op.out, v);
-  const int64_t per_output = int64_t(c.in_channels) * c.kernel_height * c.kernel_width;
-  const int strip = op.pool ? op.pool : c.out_height;
-  const int rows = op.pool ? out.height * op.pool : c.out_height;
-  PoolShape p = pool_shape(op.pool, out, c.out_width);
-  p.out_height = 1;
-  for (int row = 0; row < rows; row += strip) {
-    for (int oc = 0, channels; oc < c.out_channels; oc += channels) {
-      channels = forward_channels(c, c.out_channels - oc);
-      const float* w = run.parameter(op.weight + oc * per_output);
-      Vec* to = op.pool ? vec(run.memory.scratch) : y + oc * plane(out);
-      forward_rows(c, w, run.parameter(op.bias + oc), x, to, channels, {row, row + strip}, op.relu);
-      if (!op.pool) continue;
-      for (int b = 0; b < channels; ++b) {
-        const int pooled_row = row / strip;
-        max_pool(p, to + b * c.out.channel, y + (oc + b) * plane(out) + pooled_row * pitch(out),
-                 run.winners(op, v) + (int64_t(oc + b) * out.height + pooled_row) * out.width);
-      }
-    }
-  }
-}
-
-// The gradient that reaches the convolution itself, before pooling and ReLU: rows of one channel, densely packed.
-void conv_gradient_rows(const Run& run, const Op& op, const ConvShape& c, int v, int oc, Range rows, Vec* to) {
-  const Tensor& out = run.net.tensors[op.out];
-  const Vec* y = run.value(op.out, v) + oc * plane(out);
-  const Vec* sent = run.gradient(op.out, v) + oc * plane(out);
-  if (op.pool) {
-    PoolShape p = pool_shape(op.pool, out, c.out_width);
-    const int first = rows.first / op.pool;
-    const int last = rows.last / op.pool < out.height ? rows.last / op.pool : out.height;
-    p.out_height = last - first;
-    if (p.out_height * op.pool != rows.last - rows.first || out.width * op.pool != c.out_width)
-      for (int64_t i = 0; i < int64_t(rows.last - rows.first) * c.out_width; ++i) to[i] = Vec{};
-    max_unpool(p, y + first * pitch(out), sent + first * pitch(out),
-               run.winners(op, v) + (int64_t(oc) * out.height + first) * out.width, to, op.relu);
-    return;
-  }
-  for (int row = rows.first; row < rows.last; ++row)
-    for (int col = 0; col < c.out_width; ++col) {
-      const int64_t at = row * pitch(out) + col;
-      *to++ = op.relu ? send_through(Kind::relu, y[at], sent[at]) : sent[at];
-    }
-}
-
-// Strips of rows and blocks of channels keep the working set of the weight gradient in the first-level cache.
-void conv_backward(const Run& run, const Op& op, int v) {
-  const Tensor& in = run.net.tensors[op.in];
-  ConvShape c = conv_shape(run.net, op);
-  const int height = c.out_height;
-  c.out = {c.out_width, int64_t(c.out_width) * height};
-  Vec* dy = vec(run.memory.scratch);
-  const Vec* x = run.whole(run.memory.values, op.in, v);
-  float* weight_gradient = run.memory.parameter_gradient;
-  float* bias_gradient = weight_gradient + (op.bias - op.weight) * kModels;
-  constexpr int block = 4;
-  if (op.in != 0) {
-    for (int oc = 0; oc < c.out_channels; ++oc)
-      conv_gradient_rows(run, op, c, v, oc, {0, height}, dy + oc * c.out.channel);
-    for (int oc = 0; oc < c.out_channels; oc += block) {
-      const Range outputs{oc, oc + block < c.out_channels ? oc + block : c.out_channels};
-      add_weight_gradient(c, outputs, x, dy + oc * c.out.channel, weight_gradient, bias_gradient);
-    }
-    Vec* dx = run.whole(run.memory.gradients, op.in, v);
-    for (int64_t i = 0; i < in.channels * plane(in); ++i) dx[i] = Vec{};
-    add_input_gradient(c, run.parameter(op.weight), dy, dx);
-    return;
-  }
-  const int strip = op.pool > 1 ? op.pool : 2;
-  for (int row = 0; row < height; row += strip) {
-    const Range rows{row, row + strip < height ? row + strip : height};
-    c.out_height = rows.last - rows.first;
-    c.out.channel = int64_t(c.out_width) * c.out_height;
-    for (int oc = 0; oc < c.out_channels; oc += block) {
-      const Range outputs{oc, oc + block < c.out_channels ? oc + block : c.out_channels};
-      for (int one = outputs.first; one < outputs.last; ++one)
-        conv_gradient_rows(run, op, c, v, one, rows, dy + (one - oc) * c.out.channel);
-      add_weight_gradient(c, outputs, x + row * c.in.row, dy, weight_gradient, bias_gradient);
-    }
-  }
-}
 
 DenseShape dense_shape(const Net& net, const Op& op) {
   const Tensor& in = net.tensors[op.in];
@@ -148,11 +28,15 @@ void forward_one(const Run& run, const Op& op, int v) {
   const PoolShape p = pool_shape(op.pool, out, pitch(in));
   const Vec* masks = vec(run.memory.masks) + v * run.net.n_dropout + op.mask;
   switch (op.kind) {
-    case Kind::conv: conv_forward(run, op, v); break;
+    case Kind::conv:
+      if (!op.points) conv_forward(run, op, v);
+      else if (op.kernel_width == 5) winograd_forward<5>(run, op, v);
+      else winograd_forward<3>(run, op, v);
+      break;
     case Kind::linear: break;
     case Kind::max_pool:
       for (int ch = 0; ch < in.channels; ++ch)
-        max_pool(p, x + ch * plane(in), y + ch * plane(out), run.winners(op, v) + int64_t(ch) * out.height * out.width);
+        max_pool(p, x + ch * plane(in), y + ch * plane(out), run.winners(op, v) + int64_t(ch) * out.height * out.width, false);
       break;
     case Kind::avg_pool:
       for (int ch = 0; ch < in.channels; ++ch) average_pool(p, x + ch * plane(in), y + ch * plane(out));
@@ -169,11 +53,14 @@ void forward_one(const Run& run, const Op& op, int v) {
 void forward(const Run& run) {
   for (int o = 0; o < run.net.n_ops; ++o) {
     const Op& op = run.net.ops[o];
-    if (op.kind == Kind::linear)
+    if (op.kind == Kind::linear) {
       dense_forward(dense_shape(run.net, op), run.parameter(op.weight), run.parameter(op.bias), run.value(op.in, 0),
                     run.value(op.out, 0), run.n_vectors, op.relu);
-    else
-      for (int v = 0; v < run.n_vectors && !run.stopped(); ++v) forward_one(run, op, v);
+      continue;
+    }
+    if (op.points && op.kernel_width == 5) weights_at_points<5>(run.parameter(op.weight), run.at_points(op), op.kernel_rows);
+    else if (op.points) weights_at_points<3>(run.parameter(op.weight), run.at_points(op), op.kernel_rows);
+    for (int v = 0; v < run.n_vectors && !run.stopped(); ++v) forward_one(run, op, v);
   }
 }
 
@@ -219,6 +106,9 @@ void backward(const Run& run, const Rule& rule) {
           }
       dense_backward(rule, d, run.memory, op.weight, op.bias, run.value(op.in, 0), dy,
                      op.in == 0 ? nullptr : run.gradient(op.in, 0), run.n_vectors);
+    } else if (op.points) {
+      if (op.kernel_width == 5) winograd_step<5>(rule, run, op);
+      else winograd_step<3>(rule, run, op);
     } else if (op.kind == Kind::conv) {
       const int64_t count = op.bias - op.weight + run.net.tensors[op.out].channels;  // the bias is stored after the weights
       for (int64_t p = 0; p < count; p += kSamples) vec(run.memory.parameter_gradient)[p / kSamples] = Vec{};

