@@ -13,16 +13,12 @@ constexpr int kBlock = 16;
 constexpr int64_t kShort = 48;
 
 template <class T> inline void block_max(const T* p, int64_t n, T* max) {
-#if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4) {
-    __m512i at = _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                                    _mm512_set1_epi32(static_cast<int>(n)));
-    __m512 best = _mm512_i32gather_ps(at, p, 4);
-    for (int64_t j = 1; j < n; ++j) best = _mm512_max_ps(_mm512_i32gather_ps(at, p + j, 4), best);
-    _mm512_storeu_ps(max, best);
-    return;
+    if (n >= 4) {
+      for (int r = 0; r < kBlock; r += 4) largest_of_four_rows(p + r * n, n, max + r);
+      return;
+    }
   }
-#endif
   for (int r = 0; r < kBlock; ++r) max[r] = p[r * n];
   for (int64_t j = 1; j < n; ++j)
     for (int r = 0; r < kBlock; ++r) max[r] = p[r * n + j] > max[r] ? p[r * n + j] : max[r];

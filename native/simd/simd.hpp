@@ -368,36 +368,59 @@ inline void store_bytes(uint8_t* out, const Mask<double>& m) {
 #endif
 }
 
+// Four numbers of 32 bits at any address: what a register holds on every CPU.
+typedef int32_t Four __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int64_t Pair __attribute__((vector_size(16), aligned(4), may_alias));
+
+#if defined(__clang__)
+#define STEADYSET_SHUFFLE(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define STEADYSET_SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, type{__VA_ARGS__})
+#endif
+template <class Of> inline Of lower_by_turns(Of a, Of b) { return STEADYSET_SHUFFLE(Four, a, b, 0, 4, 1, 5); }
+template <class Of> inline Of upper_by_turns(Of a, Of b) { return STEADYSET_SHUFFLE(Four, a, b, 2, 6, 3, 7); }
+template <class To, class Of> inline To lower_halves(Of a, Of b) {
+  return reinterpret_cast<To>(STEADYSET_SHUFFLE(Pair, reinterpret_cast<Pair>(a), reinterpret_cast<Pair>(b), 0, 2));
+}
+template <class To, class Of> inline To upper_halves(Of a, Of b) {
+  return reinterpret_cast<To>(STEADYSET_SHUFFLE(Pair, reinterpret_cast<Pair>(a), reinterpret_cast<Pair>(b), 1, 3));
+}
+#undef STEADYSET_SHUFFLE
+
 // Turns four rows of four numbers of 32 bits, `from` apart, into four columns, `to` apart.
 template <class T> inline void turn_four(const T* rows, int64_t from, T* out, int64_t to) {
   static_assert(sizeof(T) == 4);
-  typedef int32_t Four __attribute__((vector_size(16), aligned(4), may_alias));
-  typedef int64_t Pair __attribute__((vector_size(16), aligned(4), may_alias));
-#if defined(__clang__)
-#define STEADYSET_LOWER(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define STEADYSET_UPPER(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#define STEADYSET_LOWER_PAIR(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define STEADYSET_UPPER_PAIR(a, b) __builtin_shufflevector(a, b, 1, 3)
-#else
-#define STEADYSET_LOWER(a, b) __builtin_shuffle(a, b, Four{0, 4, 1, 5})
-#define STEADYSET_UPPER(a, b) __builtin_shuffle(a, b, Four{2, 6, 3, 7})
-#define STEADYSET_LOWER_PAIR(a, b) __builtin_shuffle(a, b, Pair{0, 2})
-#define STEADYSET_UPPER_PAIR(a, b) __builtin_shuffle(a, b, Pair{1, 3})
-#endif
   Four x[4];
   for (int i = 0; i < 4; ++i) x[i] = *reinterpret_cast<const Four*>(rows + from * i);
-  Pair low01 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[0], x[1]));
-  Pair low23 = reinterpret_cast<Pair>(STEADYSET_LOWER(x[2], x[3]));
-  Pair high01 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[0], x[1]));
-  Pair high23 = reinterpret_cast<Pair>(STEADYSET_UPPER(x[2], x[3]));
-  *reinterpret_cast<Pair*>(out) = STEADYSET_LOWER_PAIR(low01, low23);
-  *reinterpret_cast<Pair*>(out + to) = STEADYSET_UPPER_PAIR(low01, low23);
-  *reinterpret_cast<Pair*>(out + 2 * to) = STEADYSET_LOWER_PAIR(high01, high23);
-  *reinterpret_cast<Pair*>(out + 3 * to) = STEADYSET_UPPER_PAIR(high01, high23);
-#undef STEADYSET_LOWER
-#undef STEADYSET_UPPER
-#undef STEADYSET_LOWER_PAIR
-#undef STEADYSET_UPPER_PAIR
+  Four low01 = lower_by_turns(x[0], x[1]), low23 = lower_by_turns(x[2], x[3]);
+  Four high01 = upper_by_turns(x[0], x[1]), high23 = upper_by_turns(x[2], x[3]);
+  *reinterpret_cast<Four*>(out) = lower_halves<Four>(low01, low23);
+  *reinterpret_cast<Four*>(out + to) = upper_halves<Four>(low01, low23);
+  *reinterpret_cast<Four*>(out + 2 * to) = lower_halves<Four>(high01, high23);
+  *reinterpret_cast<Four*>(out + 3 * to) = upper_halves<Four>(high01, high23);
+}
+
+inline FourFloats larger(FourFloats a, FourFloats b) {
+#if defined(__SSE2__)
+  return _mm_max_ps(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+// The largest of each of four rows of n >= 4 floats, one row after the other; any of a row's entries if one is NaN.
+inline void largest_of_four_rows(const float* rows, int64_t n, float* out) {
+  FourFloats x[4];
+  for (int i = 0; i < 4; ++i) {
+    const float* row = rows + n * i;
+    const auto four = [row](int64_t j) { return *reinterpret_cast<const FourFloats*>(row + j); };
+    x[i] = four(n - 4);  // meets the one before it, which changes no maximum
+    for (int64_t j = 0; j + 4 < n; j += 4) x[i] = larger(x[i], four(j));
+  }
+  FourFloats a = larger(lower_by_turns(x[0], x[1]), upper_by_turns(x[0], x[1]));
+  FourFloats b = larger(lower_by_turns(x[2], x[3]), upper_by_turns(x[2], x[3]));
+  *reinterpret_cast<FourFloats*>(out) = larger(lower_halves<FourFloats>(a, b), upper_halves<FourFloats>(a, b));
 }
 
 // Turns eight rows of sixteen integers, one after the other, into sixteen columns of eight, `stride` apart.

@@ -191,6 +191,23 @@ void integers() {
   same("<= of words", lane_bits(p <= q), up_to);
 }
 
+// Stated for rows of numbers; zeros of either sign are equal.
+void rows_of_floats() {
+  float rows[4 * 50], got[4];
+  int64_t n = 4 + static_cast<int64_t>(draw() % 45);
+  for (float& entry : rows) {
+    float x = number<float>();
+    entry = x == x ? x : 1.0f;
+  }
+  largest_of_four_rows(rows + 1, n, got);
+  for (int r = 0; r < 4; ++r) {
+    const float* row = rows + 1 + r * n;
+    float most = row[0];
+    for (int64_t j = 1; j < n; ++j) most = row[j] > most ? row[j] : most;
+    same("largest_of_four_rows", got[r] + 0.0f, most + 0.0f);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -201,6 +218,7 @@ int main() {
     doubles.run();
     doubles_alone(doubles);
     integers();
+    rows_of_floats();
   }
   std::printf("%ld compared\n", compared);
 }

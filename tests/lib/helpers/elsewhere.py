@@ -30,7 +30,9 @@ class Place:
         """Standard output of a program that can import the helpers; a failure there fails here, with its words."""
         program = f"import sys; sys.path.insert(0, {str(LIB)!r})\n{program}"
         command = [*self.command, "-c", program, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # Kernels that OpenBLAS was told to use are this CPU's.
+        machine = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=machine)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
