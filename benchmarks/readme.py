@@ -71,7 +71,9 @@ def cell(pattern: str, measured: dict[str, float], before: str) -> str:
 
     Where the table was not run at a level, what the README said before is kept: it says itself which run that was.
     """
-    return re.sub(r"\{([^}]*)\}", lambda found: f"{measured[found[1]]:.2g}", pattern) if measured else before
+    if not measured:
+        return before
+    return re.sub(r"\{([^}]*)\}", lambda found: f"{float(f'{measured[found[1]]:.2g}'):g}", pattern)
 
 
 def cells_of(table: str) -> dict[str, list[str]]:
