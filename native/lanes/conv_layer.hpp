@@ -32,6 +32,13 @@ void conv_forward(const Run& run, const Op& op, int v) {
   }
 }
 
+// The layer with its outputs densely packed.
+ConvShape packed_shape(const Net& net, const Op& op) {
+  ConvShape c = conv_shape(net, op);
+  c.out = {c.out_width, int64_t(c.out_width) * c.out_height};
+  return c;
+}
+
 // The gradient that reaches the convolution itself, before pooling and ReLU: rows of one channel, densely packed.
 void conv_gradient_rows(const Run& run, const Op& op, const ConvShape& c, int v, int oc, Range rows, Vec* to) {
   const Tensor& out = run.net.tensors[op.out];
@@ -55,16 +62,13 @@ void conv_gradient_rows(const Run& run, const Op& op, const ConvShape& c, int v,
     }
 }
 
-// Strips of rows and blocks of channels keep the working set of the weight gradient in the first-level cache.
-void conv_backward(const Run& run, const Op& op, int v) {
-  const Tensor& in = run.net.tensors[op.in];
-  ConvShape c = conv_shape(run.net, op);
+// Strips of rows and blocks of channels keep the working set of the weight gradient in the first-level cache. Of a layer
+// that is not the first one the gradient is left in the scratch, channel by channel.
+void conv_weight_gradient(const Run& run, const Op& op, int v, float* weight_gradient, float* bias_gradient) {
+  ConvShape c = packed_shape(run.net, op);
   const int height = c.out_height;
-  c.out = {c.out_width, int64_t(c.out_width) * height};
   Vec* dy = vec(run.memory.scratch);
   const Vec* x = run.whole(run.memory.values, op.in, v);
-  float* weight_gradient = run.memory.parameter_gradient;
-  float* bias_gradient = weight_gradient + (op.bias - op.weight) * kModels;
   constexpr int block = 4;
   if (op.in != 0) {
     for (int oc = 0; oc < c.out_channels; ++oc)
@@ -73,9 +77,6 @@ void conv_backward(const Run& run, const Op& op, int v) {
       const Range outputs{oc, oc + block < c.out_channels ? oc + block : c.out_channels};
       add_weight_gradient(c, outputs, x, dy + oc * c.out.channel, weight_gradient, bias_gradient);
     }
-    Vec* dx = run.whole(run.memory.gradients, op.in, v);
-    for (int64_t i = 0; i < in.channels * plane(in); ++i) dx[i] = Vec{};
-    add_input_gradient(c, run.parameter(op.weight), dy, dx);
     return;
   }
   const int strip = op.pool > 1 ? op.pool : 2;
@@ -90,6 +91,16 @@ void conv_backward(const Run& run, const Op& op, int v) {
       add_weight_gradient(c, outputs, x + row * c.in.row, dy, weight_gradient, bias_gradient);
     }
   }
+}
+
+void conv_backward(const Run& run, const Op& op, int v) {
+  float* gradient = run.memory.parameter_gradient;
+  conv_weight_gradient(run, op, v, gradient, gradient + (op.bias - op.weight) * kModels);
+  if (op.in == 0) return;
+  const Tensor& in = run.net.tensors[op.in];
+  Vec* dx = run.whole(run.memory.gradients, op.in, v);
+  for (int64_t i = 0; i < in.channels * plane(in); ++i) dx[i] = Vec{};
+  add_input_gradient(packed_shape(run.net, op), run.parameter(op.weight), vec(run.memory.scratch), dx);
 }
 
 }  // namespace

@@ -18,12 +18,13 @@ constexpr int kConvBlock = 4;    // output channels of a convolution that are co
 
 // A convolution may be done in tiles of this many outputs of a row, each from values at `taps + 3` points (winograd.hpp).
 constexpr int kTileOutputs = 4;
-constexpr int tiles_of(int width) { return (width + kTileOutputs - 1) / kTileOutputs; }
+constexpr int tiles_of(int width) { return width / kTileOutputs + (width % kTileOutputs > 0); }
 // Rows of outputs that are in work together: whole pooling windows, whole tiles of registers, and enough to amortise a call.
 constexpr int rows_of_strip(int width, int pool) {
   constexpr int enough = 48;
-  const int unit = pool > 1 ? 4 * pool : 8, tiles = tiles_of(width) * unit;
-  return (enough + tiles - 1) / tiles * unit;
+  const int unit = pool > 1 ? 4 * pool : 8;
+  const int64_t tiles = int64_t(tiles_of(width)) * unit;
+  return static_cast<int>((enough + tiles - 1) / tiles) * unit;
 }
 
 enum class Kind : int { conv, linear, max_pool, avg_pool, relu, tanh, dropout };
@@ -81,7 +82,7 @@ struct Memory {
   float* values;               // [sample vector][arena]
   float* gradients;
   float* scratch;
-  float* parameter_gradient;   // of one convolution at a time, stored as its parameters are
+  float* parameter_gradient;   // of one convolution at a time: its kernels, in tiles at the points, then its biases
   int32_t* indices;
   float* masks;                // [sample vector][dropout feature]
   const int* stop;             // set to 1 by another thread: leave as soon as possible

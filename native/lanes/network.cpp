@@ -15,11 +15,17 @@ constexpr int64_t kLargest = int64_t{1} << 31;
 constexpr int kLongest = 1 << 20;
 
 // Whether a convolution is done in tiles: where it has rows and channels enough to pay the way to the points and back, and
-// where its last tile is not mostly repeated.
-bool in_tiles(const LayerSpec& layer, int64_t in_channels, int width) {
+// where tiles give at most a third more outputs than there are.
+bool in_tiles(const LayerSpec& layer, int64_t in_channels, int64_t width) {
   const bool taps = layer.kernel_width == 3 || layer.kernel_width == 5;
   const bool work = in_channels * layer.kernel_height >= 5 && layer.size >= kConvBlock;
-  return taps && work && width >= kTileOutputs && 3 * tiles_of(width) * kTileOutputs <= 4 * width;
+  const int64_t outputs = (width + kTileOutputs - 1) / kTileOutputs * kTileOutputs;
+  return taps && work && width >= kTileOutputs && 3 * outputs <= 4 * width;
+}
+
+void refuse_large(int64_t channels, int64_t height, int64_t width) {
+  if (height >= kLargest || channels * height >= kLargest || channels * height * width >= kLargest)
+    throw std::invalid_argument("a layer is too large");
 }
 
 }  // namespace
@@ -46,8 +52,7 @@ Network::Network(int channels, int height, int width, const std::vector<LayerSpe
 }
 
 int Network::add_tensor(int channels, int height, int width) {
-  if (int64_t(channels) * height > kLargest || int64_t(channels) * height * width > kLargest)
-    throw std::invalid_argument("a layer is too large");
+  refuse_large(channels, height, width);
   tensors_.push_back({channels, height, width, 0, 0});
   return static_cast<int>(tensors_.size()) - 1;
 }
@@ -66,12 +71,13 @@ void Network::add_conv(const LayerSpec& layer, bool relu, int pool) {
   if (std::max({layer.size, layer.kernel_height, layer.kernel_width, layer.padding}) > kLongest)
     throw std::invalid_argument("a layer is too large");
   const int64_t channels = tensors_[in].channels;
-  const int height = tensors_[in].height + 2 * layer.padding - layer.kernel_height + 1;
-  const int width = tensors_[in].width + 2 * layer.padding - layer.kernel_width + 1;
+  const int64_t height = tensors_[in].height + 2 * int64_t(layer.padding) - layer.kernel_height + 1;
+  const int64_t width = tensors_[in].width + 2 * int64_t(layer.padding) - layer.kernel_width + 1;
   if (layer.size < 1 || layer.kernel_height < 1 || layer.kernel_width < 1 || layer.padding < 0 || height < 1 || width < 1)
     throw std::invalid_argument("a convolution does not fit its input");
   if (pool < 0 || (pool && (height < pool || width < pool)))
     throw std::invalid_argument("a pooling window does not fit its input");
+  refuse_large(layer.size, height, width);
   Op op{};
   op.kind = Kind::conv;
   op.in = in;
@@ -82,16 +88,17 @@ void Network::add_conv(const LayerSpec& layer, bool relu, int pool) {
   op.points = in_tiles(layer, channels, width) ? layer.kernel_width + kTileOutputs - 1 : 0;
   store_conv(op, channels, layer.size);
   if (op.points) {
-    const int64_t together = rows_of_strip(width, pool), tiles = tiles_of(width);
+    const int64_t together = rows_of_strip(int(width), pool), tiles = tiles_of(int(width));
     const int64_t strip = kConvBlock * together * tiles;
-    const int64_t in_tiles = channels * (tensors_[in].height + 2 * layer.padding) * tiles;
-    const int64_t out_tiles = in ? std::max(strip, int64_t(layer.size) * height * tiles) : strip;
-    scratch_ = std::max(scratch_, op.points * (in_tiles + out_tiles) + std::max(int64_t(height), kConvBlock * together) * width);
+    const int64_t inputs = channels * (tensors_[in].height + 2 * layer.padding) * tiles;
+    const int64_t outputs = in ? std::max(strip, int64_t(layer.size) * height * tiles) : strip;
+    scratch_ = std::max(scratch_, op.points * (inputs + outputs) + std::max(height, together) * width);
   } else {
     scratch_ = std::max(scratch_, int64_t(layer.size) * height * width);
     scratch_ = std::max(scratch_, int64_t(kConvBlock) * std::max(pool, 1) * width);
   }
-  op.out = pool ? add_tensor(layer.size, height / pool, width / pool) : add_tensor(layer.size, height, width);
+  const int windows = std::max(pool, 1);
+  op.out = add_tensor(layer.size, int(height) / windows, int(width) / windows);
   if (pool) {
     op.index = index_arena_;
     index_arena_ += int64_t(layer.size) * (height / pool) * (width / pool);

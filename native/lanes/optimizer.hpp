@@ -26,6 +26,7 @@ LANES_INLINE Slots slots_at(const Memory& memory, int64_t parameter) {
 // Plain leaves out what a zero weight decay and no Nesterov momentum would multiply by zero.
 template <bool kPlain>
 struct Sgd {
+  static constexpr bool kDividesByGradients = false;
   Vec rate, momentum, decay, from_gradient, from_velocity;
 
   explicit Sgd(const Update& u)
@@ -43,6 +44,8 @@ struct Sgd {
 };
 
 struct Adam {
+  // However small a gradient is, the weight moves by about the rate: one that is zero must not be rounding.
+  static constexpr bool kDividesByGradients = true;
   Vec rate, decay, beta1, beta2, epsilon, root_correction;
 
   explicit Adam(const Update& u)

@@ -13,7 +13,7 @@ namespace {
 
 template <int kTaps>
 struct Points {
-  static_assert(kTaps == 3 || kTaps == 5, "with more pairs the sums would lose more than a bit");
+  static_assert(kTaps == 3 || kTaps == 5, "with more pairs the sums would lose more than two bits");
   static constexpr int kPairs = (kTaps + 1) / 2;
   static constexpr int kCount = kTaps + 3;
   static constexpr int kInfinity = kCount - 1;  // 0 is the first point, a pair is 2i + 1 and 2i + 2
@@ -127,7 +127,6 @@ template <int kTaps>
 LANES_INLINE void outputs_from_points(const Vec* from, int64_t stride, Vec (&y)[kTileOutputs]) {
   using P = Points<kTaps>;
   y[0] = from[0];
-  y[1] = y[2] = Vec{};
   y[3] = from[P::kInfinity * stride];
 #pragma GCC unroll 4
   for (int i = 0; i < P::kPairs; ++i) {

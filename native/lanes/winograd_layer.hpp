@@ -197,34 +197,44 @@ void add_gradients_at_points(const Run& run, const Op& op, const Tiled& t, Range
   add_bias_gradient(at, outputs, dy + dy_stride, gradient);
 }
 
+// The gradients of the first layer's weights, strip by strip: nobody asks for that of the pixels.
 template <int kTaps>
-void winograd_backward(const Run& run, const Op& op, int v) {
+void first_winograd_backward(const Run& run, const Op& op, int v) {
+  constexpr int count = Points<kTaps>::kCount, block = kRegisters == 32 ? 4 : 2;
+  const Tiled t(conv_shape(run.net, op));
+  const ConvShape& c = t.c;
+  Vec* in = vec(run.memory.scratch);
+  Vec* dy = in + count * t.in_point;
+  const int together = rows_of_strip(c.out_width, op.pool);
+  Vec* rows = dy + int64_t(count) * kConvBlock * together * t.tiles;
+  take_input<kTaps>(t, run.whole(run.memory.values, op.in, v), in);
+  for (int oc = 0; oc < c.out_channels; oc += block)
+    for (int row = 0; row < c.out_height; row += together) {
+      const Range outputs{oc, oc + block < c.out_channels ? oc + block : c.out_channels};
+      const int strip = row + together < c.out_height ? together : c.out_height - row;
+      const int64_t stride = int64_t(outputs.last - oc) * strip * t.tiles;
+      for (int one = oc; one < outputs.last; ++one)
+        channel_gradient<kTaps>(run, op, t, v, one, {row, row + strip}, rows, dy + int64_t(one - oc) * strip * t.tiles, stride);
+      add_gradients_at_points<kTaps>(run, op, t, outputs, strip, in + row, dy, stride);
+    }
+}
+
+// The gradient of the input, and those of the weights if they are wanted.
+template <int kTaps>
+void winograd_backward(const Run& run, const Op& op, int v, bool weights) {
   constexpr int count = Points<kTaps>::kCount;
   const Tiled t(conv_shape(run.net, op));
   const ConvShape& c = t.c;
   Vec* in = vec(run.memory.scratch);
-  take_input<kTaps>(t, run.whole(run.memory.values, op.in, v), in);
   Vec* dy = in + count * t.in_point;
-  if (op.in == 0) {
-    constexpr int block = kRegisters == 32 ? 4 : 2;
-    const int together = rows_of_strip(c.out_width, op.pool);
-    Vec* rows = dy + int64_t(count) * kConvBlock * together * t.tiles;
-    for (int oc = 0; oc < c.out_channels; oc += block)
-      for (int row = 0; row < c.out_height; row += together) {
-        const Range outputs{oc, oc + block < c.out_channels ? oc + block : c.out_channels};
-        const int strip = row + together < c.out_height ? together : c.out_height - row;
-        const int64_t stride = int64_t(outputs.last - oc) * strip * t.tiles;
-        for (int one = oc; one < outputs.last; ++one)
-          channel_gradient<kTaps>(run, op, t, v, one, {row, row + strip}, rows, dy + int64_t(one - oc) * strip * t.tiles, stride);
-        add_gradients_at_points<kTaps>(run, op, t, outputs, strip, in + row, dy, stride);
-      }
-    return;
-  }
   const int64_t out_plane = int64_t(c.out_height) * t.tiles, stride = c.out_channels * out_plane;
   Vec* rows = dy + count * stride;
   for (int oc = 0; oc < c.out_channels; ++oc)
     channel_gradient<kTaps>(run, op, t, v, oc, {0, c.out_height}, rows, dy + oc * out_plane, stride);
-  add_gradients_at_points<kTaps>(run, op, t, {0, c.out_channels}, c.out_height, in, dy, stride);
+  if (weights) {
+    take_input<kTaps>(t, run.whole(run.memory.values, op.in, v), in);
+    add_gradients_at_points<kTaps>(run, op, t, {0, c.out_channels}, c.out_height, in, dy, stride);
+  }
   // The input is not needed any more: its gradient takes its place.
   for (int64_t i = 0; i < count * t.in_point; ++i) in[i] = Vec{};
   for (int p = 0; p < count; ++p) {
@@ -240,17 +250,33 @@ void winograd_backward(const Run& run, const Op& op, int v) {
         add_input_from_points<kTaps>(in++, t.in_point, dx + ic * c.in.channel + row * c.in.row + t.column(tile));
 }
 
+// The gradients of one vector of kernel rows, column by column, from those of all kernels, row after row.
+template <int kTaps>
+LANES_INLINE void weights_from_rows(const float* gradient, int64_t first, int64_t rows, Vec (&of_columns)[kTaps]) {
+  alignas(kMaxLanes * sizeof(float)) float columns[kTaps][kSamples * kModels] = {};
+  for (int s = 0; s < kSamples && first + s < rows; ++s)
+    for (int k = 0; k < kTaps; ++k)
+      for (int m = 0; m < kModels; ++m) columns[k][s * kModels + m] = gradient[((first + s) * kTaps + k) * kModels + m];
+  for (int k = 0; k < kTaps; ++k) of_columns[k] = *vec(columns[k]);
+}
+
 template <int kTaps, class Rule>
 void winograd_step(const Rule& rule, const Run& run, const Op& op) {
   float* gradient = run.memory.parameter_gradient;
   const int64_t count = op.kernel_rows * Points<kTaps>::kCount, channels = run.net.tensors[op.out].channels;
+  const int64_t rows = channels * run.net.tensors[op.in].channels * op.kernel_height;
   for (int64_t p = 0; p < count + channels; p += kSamples) vec(gradient)[p / kSamples] = Vec{};
-  for (int v = 0; v < run.n_vectors && !run.stopped(); ++v) winograd_backward<kTaps>(run, op, v);
+  for (int v = 0; v < run.n_vectors && !run.stopped(); ++v) {
+    if constexpr (Rule::kDividesByGradients) conv_weight_gradient(run, op, v, gradient, gradient + count * kModels);
+    else if (op.in == 0) first_winograd_backward<kTaps>(run, op, v);
+    if (op.in != 0) winograd_backward<kTaps>(run, op, v, !Rule::kDividesByGradients);
+  }
   const Rule moved = rule;
   const int64_t stride = op.kernel_rows / kSamples;
   for (int64_t row = 0; row < stride; ++row) {
     Vec of_columns[kTaps];
-    weights_from_points<kTaps>(vec(gradient) + row, stride, of_columns);
+    if constexpr (Rule::kDividesByGradients) weights_from_rows<kTaps>(gradient, row * kSamples, rows, of_columns);
+    else weights_from_points<kTaps>(vec(gradient) + row, stride, of_columns);
     Slots slots = slots_at(run.memory, op.weight + row * kSamples);
     for (int k = 0; k < kTaps; ++k, slots.advance(op.kernel_rows))
       moved(of_columns[k], vec(slots.weights), vec(slots.first), vec(slots.second));

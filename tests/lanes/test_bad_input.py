@@ -176,6 +176,8 @@ OVERFLOWING = {
     "tanh": [Flatten(), Linear(2), ReLU(), Linear(2), Tanh(), Linear()],
     "convolution": [Conv2d(2, 3), ReLU(), Conv2d(2, 3), ReLU(), Flatten(), Linear()],
     "pooled": [Conv2d(2, 3), ReLU(), Conv2d(2, 3), ReLU(), MaxPool2d(2), Flatten(), Linear()],
+    "tiles": [Conv2d(4, 5, 2), ReLU(), Conv2d(4, 3, 1), ReLU(), Flatten(), Linear()],
+    "pooled tiles": [Conv2d(4, 5, 2), ReLU(), Conv2d(4, 3, 1), ReLU(), MaxPool2d(2), Flatten(), Linear()],
     "unit apart": [Conv2d(2, 3), ReLU(), Conv2d(2, 3), AvgPool2d(2), ReLU(), Flatten(), Linear()],
     "logits": [Flatten(), Linear()],
 }
@@ -275,6 +277,11 @@ def native_mistakes():
             lambda: make((1, 3, 3), ("conv", 3, 4, 4, 0, 0.0), linear),
             "a convolution does not fit its input",
         ),
+        "large before it is pooled": (
+            lambda: make((5, 1, 1), ("conv", 4, 3, 3, 1 << 20, 0.0), ("max_pool", 1 << 20, 0, 0, 0, 0.0), linear),
+            "a layer is too large",
+        ),
+        "wide": (lambda: make((1, 1, (1 << 31) - 1), ("conv", 4, 1, 1, 1, 0.0), linear), "a layer is too large"),
         "none": (lambda: (predict(), train()), None),
     }
 

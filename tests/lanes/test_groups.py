@@ -16,10 +16,14 @@ from steadyset.lanes import Conv2d, Dropout, Flatten, LaneGroup, Linear, MaxPool
 X, Y = load_digits(return_X_y=True)
 IMAGES = X.reshape(-1, 8, 8)[:400].astype(np.uint8)
 LAYERS = [Conv2d(4, 3), ReLU(), MaxPool2d(2), Flatten(), Dropout(0.2), Linear(11), ReLU(), Linear()]
+#: Convolutions in tiles, from the pixels and later, pooled and not; images of four pixels for one.
+LARGE = np.kron(IMAGES, np.ones((2, 2), np.uint8))
+TILED = [Conv2d(5, 5, 2), ReLU(), Conv2d(7, 3), ReLU(), MaxPool2d(2), Flatten(), Dropout(0.2), Linear()]
+NETWORKS = {"sums as they stand": (LAYERS, IMAGES), "tiles": (TILED, LARGE)}
 
 
-def net(**settings):
-    return NetClassifier(LAYERS, **{"epochs": 2, "batch_size": 7, **settings})
+def net(layers=LAYERS, **settings):
+    return NetClassifier(layers, **{"epochs": 2, "batch_size": 7, **settings})
 
 
 def bags(count, seed=0):
@@ -33,18 +37,20 @@ def parameters(groups):
 
 @pytest.mark.parametrize("scale", [None, "standard", "minus_one_one"])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_a_bag_is_the_same_to_the_bit_in_any_company(isa, scale, optimizer):
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_bag_is_the_same_to_the_bit_in_any_company(isa, name, scale, optimizer):
+    layers, images = NETWORKS[name]
     rows, seeds = bags(19), [100 + b for b in range(19)]
-    learner = net(scale=scale, optimizer=optimizer, learning_rate=0.002)
-    together = parameters(learner.fit_bags(IMAGES, Y[:400], rows, seeds, n_jobs=1))
-    threaded = parameters(learner.fit_bags(IMAGES, Y[:400], rows, seeds, n_jobs=3))
-    turned = parameters(learner.fit_bags(IMAGES, Y[:400], rows[::-1], seeds[::-1]))
+    learner = net(layers, scale=scale, optimizer=optimizer, learning_rate=0.002)
+    together = parameters(learner.fit_bags(images, Y[:400], rows, seeds, n_jobs=1))
+    threaded = parameters(learner.fit_bags(images, Y[:400], rows, seeds, n_jobs=3))
+    turned = parameters(learner.fit_bags(images, Y[:400], rows[::-1], seeds[::-1]))
     assert len(together) == 19
     for b in range(19):
         np.testing.assert_array_equal(together[b], threaded[b])
         np.testing.assert_array_equal(together[b], turned[18 - b])
     for b in (0, 7, 18):
-        (alone,) = learner.fit_bags(IMAGES, Y[:400], [rows[b]], [seeds[b]])
+        (alone,) = learner.fit_bags(images, Y[:400], [rows[b]], [seeds[b]])
         np.testing.assert_array_equal(together[b], alone.members()[0].parameters_)
 
 
@@ -91,12 +97,14 @@ def test_rows_outside_a_bag_do_not_matter():
     np.testing.assert_array_equal(before[2], after[2])
 
 
-def test_instruction_sets_agree_closely():
+@pytest.mark.parametrize("name", NETWORKS)
+def test_instruction_sets_agree_closely(name):
+    layers, images = NETWORKS[name]
     results = []
     for level in _native.isa_levels():
         before = _native.isa()
         _native.use_isa(level)
-        results.append(parameters(net(learning_rate=0.001).fit_bags(IMAGES, Y[:400], bags(3), range(3))))
+        results.append(parameters(net(layers, learning_rate=0.001).fit_bags(images, Y[:400], bags(3), range(3))))
         _native.use_isa(before)
     for low, high in pairwise(results):
         for b in range(3):
@@ -115,13 +123,15 @@ print(*_native.isa_levels())
 """
 
 
-def test_training_elsewhere(tmp_path, place):
+@pytest.mark.parametrize("name", NETWORKS)
+def test_training_elsewhere(tmp_path, place, name):
     """A network trained there is close to what each level gives here; without AVX it has the bits of the baseline."""
     from steadyset.lanes._architecture import architecture
     from steadyset.lanes._settings import settings_of
 
-    built, data = architecture(LAYERS, (8, 8), 10), (IMAGES, Y[:400].astype(np.int32), bags(3), [0, 1, 2])
-    learners = [net(learning_rate=0.001, optimizer=name, scale="minus_one_one") for name in ("sgd", "adam")]
+    layers, images = NETWORKS[name]
+    built, data = architecture(layers, images.shape[1:], 10), (images, Y[:400].astype(np.int32), bags(3), [0, 1, 2])
+    learners = [net(layers, learning_rate=0.001, optimizer=name, scale="minus_one_one") for name in ("sgd", "adam")]
     tasks = [(*data, settings_of(learner, True).native()) for learner in learners]
     source, target = tmp_path / "tasks", tmp_path / "weights"
     source.write_bytes(pickle.dumps((built.input_shape, [tuple(spec) for spec in built.specs], tasks)))

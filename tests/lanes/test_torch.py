@@ -29,13 +29,19 @@ NETS = {
     "avg pool": ((1, 9, 11), [Conv2d(3, 2), Tanh(), AvgPool2d(2), Conv2d(4, 2, 1), AvgPool2d(3), Flatten(), Linear()]),
     "pool first": ((2, 8, 8), [MaxPool2d(2), Conv2d(3, 3), ReLU(), Flatten(), Linear()]),
     "lenet": ((28, 28), lenet5()),
-    # Convolutions of 3 or 5 columns with four output channels or more are done in tiles of four outputs.
+    # Convolutions of 3 or 5 columns with four output channels or more are done in tiles of four outputs, where input
+    # channels times kernel rows are five or more and the tiles give at most a third more outputs than there are.
     "tiles of 3": ((2, 9, 9), [Conv2d(5, 3), ReLU(), Conv2d(4, 3, padding=1), Tanh(), Flatten(), Linear()]),
     "tiles of 5": ((3, 14, 16), [Conv2d(7, 5), Tanh(), Conv2d(4, 5, padding=2), Flatten(), Linear()]),
     "tiles in strips": ((2, 41, 42), [Conv2d(6, 3), ReLU(), Conv2d(4, 5), Tanh(), AvgPool2d(6), Flatten(), Linear()]),
     "tiles, pool 2": ((2, 13, 16), [Conv2d(9, 3), ReLU(), MaxPool2d(2), Conv2d(4, 3, 1), Tanh(), Flatten(), Linear()]),
-    "tiles, pool 2 of 11": ((2, 12, 13), [Conv2d(4, 3), Tanh(), MaxPool2d(2), Flatten(), Linear()]),
+    "tiles, pool 2 of 11": ((2, 12, 13), [Conv2d(4, 3), MaxPool2d(2), Tanh(), Flatten(), Linear()]),
+    "tiles, pool 2 of 14": ((2, 12, 16), [Conv2d(9, 3), ReLU(), MaxPool2d(2), Flatten(), Linear()]),
     "tiles, pool 2 later": ((6, 25, 14), [Conv2d(3, 2), Tanh(), Conv2d(5, 5, 1), MaxPool2d(2), Flatten(), Linear()]),
+    "tiles, pool 2 of 14 later": (
+        (2, 14, 16),
+        [Conv2d(4, 1), Tanh(), Conv2d(5, 3), ReLU(), MaxPool2d(2), Flatten(), Linear()],
+    ),
     "tiles, pool 3": ((1, 27, 25), [Conv2d(4, 5), ReLU(), MaxPool2d(3), Conv2d(4, 3, 1), Tanh(), Flatten(), Linear()]),
     "tiles, flat kernels": ((5, 9, 15), [Conv2d(4, (1, 5)), Tanh(), Conv2d(4, (6, 3)), Tanh(), Flatten(), Linear()]),
 }
@@ -118,7 +124,7 @@ def flat(values):
 
 @pytest.mark.parametrize("name", NETS)
 @pytest.mark.parametrize("n", [1, 5, 37])
-def test_outputs_and_gradients(name, n):
+def test_outputs_and_gradients(isa, name, n):
     shape, layers = NETS[name]
     pair = Pair(shape, layers, n=n, batch_size=n)
     module = pair.module(pair.start)
@@ -173,27 +179,54 @@ def test_weights_after_training(name, recipe):
     """At most 1e-3 after 500 steps of SGD or 50 of Adam.
 
     ReLU and max pooling have edges: once rounding moves a unit that stands at one across it, two trainers part for
-    good, by up to 1e-2, as float32 PyTorch parts from float64 PyTorch. So where there are edges and a run has parted,
-    the middle one of five decides; without edges there is nothing to excuse.
+    good, by up to 3e-2, as float32 PyTorch parts from float64 PyTorch. So where there are edges and a run has parted,
+    the middle one of nine decides: at one parting in five, a LeNet's rate, it is wrong once in ninety. Without edges
+    there is nothing to excuse.
     """
     gaps = [gap_after_training(name, recipe, 0)]
     if gaps[0] > 1e-3 and name not in SMOOTH:
-        gaps += [gap_after_training(name, recipe, seed) for seed in range(1, 5)]
-        assert max(gaps) <= 2e-2
+        gaps += [gap_after_training(name, recipe, seed) for seed in range(1, 9)]
+        assert max(gaps) <= 5e-2
     assert np.median(gaps) <= 1e-3
 
 
 @pytest.mark.trial
 def test_few_runs_of_lenet_part_from_pytorch(full_trials):
-    """Of 20 runs of LeNet, 500 steps each, at most 4 part from PyTorch by more than 1e-3, none by more than 2e-2.
+    """Of 20 runs of LeNet, 500 steps each, at most 9 part from PyTorch by more than 1e-3, none by more than 5e-2.
 
-    Of 60 other runs at AVX2 12 parted; PyTorch's own float32 parted from its float64 in 17 of them, and ours in 20.
+    Of 60 other runs on these digits at AVX2 12 parted; PyTorch's own float32 parted from its float64 in 17 of them, and
+    ours in 20. At one in five more than 9 of 20 part with a chance of .003, and all of 3 with one of .008.
     """
     runs = 20 if full_trials else 3
     gaps = [gap_after_training("lenet", "momentum", 100 + seed) for seed in range(runs)]
     print(f"gaps to PyTorch of {runs} runs: {np.sort(gaps)}")
-    assert sum(g > 1e-3 for g in gaps) <= max(runs // 5, 1)
-    assert max(gaps) <= 2e-2
+    assert sum(g > 1e-3 for g in gaps) <= (9 if full_trials else 2)
+    assert max(gaps) <= 5e-2
+
+
+@pytest.mark.parametrize("pixel", [1e2, 1e4, 1e6])
+def test_tiles_round_relative_to_their_largest_pixel(isa, pixel):
+    """A pixel far larger than those around it costs their outputs digits; where no tile meets it nothing is lost."""
+    pair = Pair((2, 20, 20), [Conv2d(4, 5), Tanh(), Flatten(), Linear()], n=20)
+    pair.x[:, 0, 10, 10] = pixel
+    module = pair.module(pair.start).double()
+    exact = torch.softmax(module(pair.inputs(slice(None))[0].double()), 1).detach().numpy()
+    assert gap(pair.probabilities(pair.start), exact) <= 1e-6 + 1e-8 * pixel
+
+
+def test_adam_divides_no_rounding_by_its_size(isa):
+    """Where no image shows a pixel, Adam leaves its weights alone, as PyTorch's does.
+
+    It moves a weight by about the learning rate however small the gradient is, so that rounding in place of a zero
+    would move weights that PyTorch does not move.
+    """
+    layers = [Conv2d(4, 5), ReLU(), Conv2d(5, 3), Tanh(), Flatten(), Linear()]
+    pair = Pair((2, 16, 16), layers, n=40, batch_size=4, learning_rate=0.001, optimizer="adam")
+    pair.x[:] *= np.random.default_rng(1).random(pair.x.shape) < 0.02
+    found = pair.ours()["parameters"][0]
+    exact = trained_in_torch(pair, lambda p: torch.optim.Adam(p, 0.001), torch.float64)
+    assert gap(pair.start[0], exact) > 1e-2, "training must have moved the weights"
+    assert gap(found, exact) <= 2e-5
 
 
 @pytest.mark.parametrize("recipe", ["momentum", "adam"])

@@ -135,17 +135,16 @@ def own_neighbors(rng):
 def networks(rng):
     """Train small networks of random layers."""
     layers = []
-    for _ in range(rng.integers(1, 4)):
-        kind = rng.integers(5)
+    for _ in range(rng.integers(1, 6)):
         size = int(rng.choice([1, 2, 3, 7, 16, 33, 10**9]))
-        layers += [
-            [lanes.Conv2d(size, 3, padding=1), lanes.ReLU(), lanes.MaxPool2d(2), lanes.Linear(size), lanes.Flatten()][
-                kind
-            ]
-        ]
+        kernel, padding = int(rng.choice([1, 2, 3, 3, 5, 5, 8])), int(rng.integers(4))
+        kinds = [lanes.Conv2d(size, kernel, padding)] * 3
+        kinds += [lanes.ReLU(), lanes.Tanh(), lanes.MaxPool2d(int(rng.integers(1, 5))), lanes.AvgPool2d(2)]
+        layers.append([*kinds, lanes.Linear(size), lanes.Flatten()][rng.integers(9)])
     layers += [lanes.Flatten(), lanes.Linear()]
     n = int(rng.integers(4, 12))
-    x = laid_out(rng, rng.random((n, 1, 5, 6)).astype(rng.choice(["f4", "f8", "u1"])))
+    shape = (n, int(rng.choice([1, 2, 5])), *rng.integers(4, 24, 2))
+    x = laid_out(rng, rng.random(shape).astype(rng.choice(["f4", "f8", "u1"])))
     net = lanes.NetClassifier(layers, epochs=1, batch_size=int(rng.integers(1, 9)), random_state=0)
     return net.fit(x, np.arange(n) % 2).predict_proba(x)
 
