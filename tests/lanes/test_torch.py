@@ -179,34 +179,34 @@ def test_weights_after_training(name, recipe):
     """At most 1e-3 after 500 steps of SGD or 50 of Adam.
 
     ReLU and max pooling have edges: once rounding moves a unit that stands at one across it, two trainers part for
-    good, by up to 3e-2, as float32 PyTorch parts from float64 PyTorch. So where there are edges and a run has parted,
+    good, by up to 2e-2, as float32 PyTorch parts from float64 PyTorch. So where there are edges and a run has parted,
     the middle one of nine decides: at one parting in five, a LeNet's rate, it is wrong once in ninety. Without edges
     there is nothing to excuse.
     """
     gaps = [gap_after_training(name, recipe, 0)]
     if gaps[0] > 1e-3 and name not in SMOOTH:
         gaps += [gap_after_training(name, recipe, seed) for seed in range(1, 9)]
-        assert max(gaps) <= 5e-2
+        assert max(gaps) <= 2e-2
     assert np.median(gaps) <= 1e-3
 
 
 @pytest.mark.trial
 def test_few_runs_of_lenet_part_from_pytorch(full_trials):
-    """Of 20 runs of LeNet, 500 steps each, at most 9 part from PyTorch by more than 1e-3, none by more than 5e-2.
+    """Of 20 runs of LeNet, 500 steps each, at most 4 part from PyTorch by more than 1e-3, none by more than 2e-2.
 
-    Of 60 other runs on these digits at AVX2 12 parted; PyTorch's own float32 parted from its float64 in 17 of them, and
-    ours in 20. At one in five more than 9 of 20 part with a chance of .003, and all of 3 with one of .008.
+    With AVX-512 one of these 20 does, with AVX2 two; of 80 runs on one CPU 11 and 13, where PyTorch's own float32
+    parted from its float64 in 17. At one in six, more than 4 of another 20 would part with a chance of a fifth.
     """
     runs = 20 if full_trials else 3
     gaps = [gap_after_training("lenet", "momentum", 100 + seed) for seed in range(runs)]
     print(f"gaps to PyTorch of {runs} runs: {np.sort(gaps)}")
-    assert sum(g > 1e-3 for g in gaps) <= (9 if full_trials else 2)
-    assert max(gaps) <= 5e-2
+    assert sum(g > 1e-3 for g in gaps) <= max(runs // 5, 1)
+    assert max(gaps) <= 2e-2
 
 
 @pytest.mark.parametrize("pixel", [1e2, 1e4, 1e6])
 def test_tiles_round_relative_to_their_largest_pixel(isa, pixel):
-    """A pixel far larger than those around it costs their outputs digits; where no tile meets it nothing is lost."""
+    """A pixel far larger than those around it costs the outputs of its tiles digits, one for each of its own."""
     pair = Pair((2, 20, 20), [Conv2d(4, 5), Tanh(), Flatten(), Linear()], n=20)
     pair.x[:, 0, 10, 10] = pixel
     module = pair.module(pair.start).double()
