@@ -13,11 +13,9 @@ constexpr int kBlock = 16;
 constexpr int64_t kShort = 48;
 
 template <class T> inline void block_max(const T* p, int64_t n, T* max) {
-  if constexpr (sizeof(T) == 4) {
-    if (n >= 4) {
-      for (int r = 0; r < kBlock; r += 4) largest_of_four_rows(p + r * n, n, max + r);
-      return;
-    }
+  if (n >= 4) {
+    for (int r = 0; r < kBlock; r += 4) largest_of_four_rows(p + r * n, n, max + r);
+    return;
   }
   for (int r = 0; r < kBlock; ++r) max[r] = p[r * n];
   for (int64_t j = 1; j < n; ++j)

@@ -368,10 +368,11 @@ inline void store_bytes(uint8_t* out, const Mask<double>& m) {
 #endif
 }
 
-// Four numbers of 32 bits at any address: what a register holds on every CPU.
+// Numbers at any address, as many as a register holds on every CPU.
 typedef int32_t Four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float FourFloats __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int64_t Pair __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double TwoDoubles __attribute__((vector_size(16), aligned(8), may_alias));
 
 #if defined(__clang__)
 #define STEADYSET_SHUFFLE(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
@@ -408,19 +409,38 @@ inline FourFloats larger(FourFloats a, FourFloats b) {
   return a > b ? a : b;
 #endif
 }
+inline TwoDoubles larger(TwoDoubles a, TwoDoubles b) {
+#if defined(__SSE2__)
+  return _mm_max_pd(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
 
-// The largest of each of four rows of n >= 4 floats, one row after the other; any of a row's entries if one is NaN.
+inline FourFloats load_few(const float* p) { return *reinterpret_cast<const FourFloats*>(p); }
+inline TwoDoubles load_few(const double* p) { return *reinterpret_cast<const TwoDoubles*>(p); }
+
+// The largest entries, lane by lane, of a row of at least as many as a register of 16 bytes holds.
+template <class T> inline auto largest_by_lanes(const T* row, int64_t n) {
+  constexpr int64_t lanes = 16 / sizeof(T);
+  auto most = load_few(row + n - lanes);  // meets the one before it, which changes no maximum
+  for (int64_t j = 0; j + lanes < n; j += lanes) most = larger(most, load_few(row + j));
+  return most;
+}
+
+// The largest of each of four rows of n >= 4 numbers, one row after the other; any of a row's entries if one is NaN.
 inline void largest_of_four_rows(const float* rows, int64_t n, float* out) {
   FourFloats x[4];
-  for (int i = 0; i < 4; ++i) {
-    const float* row = rows + n * i;
-    const auto four = [row](int64_t j) { return *reinterpret_cast<const FourFloats*>(row + j); };
-    x[i] = four(n - 4);  // meets the one before it, which changes no maximum
-    for (int64_t j = 0; j + 4 < n; j += 4) x[i] = larger(x[i], four(j));
-  }
+  for (int i = 0; i < 4; ++i) x[i] = largest_by_lanes(rows + n * i, n);
   FourFloats a = larger(lower_by_turns(x[0], x[1]), upper_by_turns(x[0], x[1]));
   FourFloats b = larger(lower_by_turns(x[2], x[3]), upper_by_turns(x[2], x[3]));
   *reinterpret_cast<FourFloats*>(out) = larger(lower_halves<FourFloats>(a, b), upper_halves<FourFloats>(a, b));
+}
+inline void largest_of_four_rows(const double* rows, int64_t n, double* out) {
+  for (int i = 0; i < 4; i += 2) {
+    TwoDoubles a = largest_by_lanes(rows + n * i, n), b = largest_by_lanes(rows + n * (i + 1), n);
+    *reinterpret_cast<TwoDoubles*>(out + i) = larger(lower_halves<TwoDoubles>(a, b), upper_halves<TwoDoubles>(a, b));
+  }
 }
 
 // Turns eight rows of sixteen integers, one after the other, into sixteen columns of eight, `stride` apart.

@@ -192,19 +192,19 @@ void integers() {
 }
 
 // Stated for rows of numbers; zeros of either sign are equal.
-void rows_of_floats() {
-  float rows[4 * 50], got[4];
+template <class T> void four_rows() {
+  T rows[4 * 50], got[4];
   int64_t n = 4 + static_cast<int64_t>(draw() % 45);
-  for (float& entry : rows) {
-    float x = number<float>();
-    entry = x == x ? x : 1.0f;
+  for (T& entry : rows) {
+    T x = number<T>();
+    entry = x == x ? x : T{1};
   }
   largest_of_four_rows(rows + 1, n, got);
   for (int r = 0; r < 4; ++r) {
-    const float* row = rows + 1 + r * n;
-    float most = row[0];
+    const T* row = rows + 1 + r * n;
+    T most = row[0];
     for (int64_t j = 1; j < n; ++j) most = row[j] > most ? row[j] : most;
-    same("largest_of_four_rows", got[r] + 0.0f, most + 0.0f);
+    same("largest_of_four_rows", got[r] + T{0}, most + T{0});
   }
 }
 
@@ -218,7 +218,8 @@ int main() {
     doubles.run();
     doubles_alone(doubles);
     integers();
-    rows_of_floats();
+    four_rows<float>();
+    four_rows<double>();
   }
   std::printf("%ld compared\n", compared);
 }
