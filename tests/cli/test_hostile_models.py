@@ -214,6 +214,7 @@ EDITED = {
     "neighbours beyond the rows": ("knn-brute", edit("KNeighborsClassifier", "n_neighbors", 10**6)),
     "bags": ("tree", edit("Bags", "n_bags", 10**6)),
     "rows of bags": ("tree", edit("Bags", "n_samples", 10**6)),
+    "classes of a member": ("tree", edit("Member", "n_classes", 2**30 - 1)),
     "place of random numbers": ("mlp", edit("dict", "pos", 10**9)),
     "inputs of networks": ("net", edit("NetClassifier", "n_features_in_")),
     "columns of trees": ("own-trees", edit("TreeClassifier", "n_features_in_", 7)),

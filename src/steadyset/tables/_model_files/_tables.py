@@ -12,8 +12,9 @@ _RANDOM = "random numbers in a state that there is not"
 _BAGS = "bags whose parts contradict each other"
 _NETS = "networks whose parts contradict each other"
 _ENSEMBLE = "an ensemble whose parts contradict each other"
+_MEMBER = "steadyset.ensemble._members.Member"
 _GROUPS = (
-    "steadyset.ensemble._members.Member",
+    _MEMBER,
     "steadyset.lanes._group.LaneGroup",
     "steadyset.trees._group.TreeGroup",
 )
@@ -78,7 +79,9 @@ def check_ensemble(ensemble: Made) -> None:
     insist(all(isinstance(group, Made) and group.type in _GROUPS for group in groups), _ENSEMBLE)
     numbers = [count(number, _ENSEMBLE, 0) for group in groups for number in group["numbers"]]
     insist(sorted(numbers) == list(range(count(bags["n_bags"], _ENSEMBLE))), _ENSEMBLE)
-    insist(len(array(ensemble["classes_"], "biufUSO", 1, _ENSEMBLE)) >= 1, _ENSEMBLE)
+    n_classes = len(array(ensemble["classes_"], "biufUSO", 1, _ENSEMBLE))
+    said = [count(group["n_classes"], _ENSEMBLE) for group in groups if group.type == _MEMBER]
+    insist(n_classes >= 1 and all(one == n_classes for one in said), _ENSEMBLE)
     units = ensemble.get("unit_digests_")
     if units is not None:
         fits = len(array(units, "u", 1, _ENSEMBLE)) == count(bags["n_samples"], _ENSEMBLE)
