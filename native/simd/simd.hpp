@@ -402,21 +402,13 @@ template <class T> inline void turn_four(const T* rows, int64_t from, T* out, in
   *reinterpret_cast<Four*>(out + 3 * to) = upper_halves<Four>(high01, high23);
 }
 
-inline FourFloats larger(FourFloats a, FourFloats b) {
 #if defined(__SSE2__)
-  return _mm_max_ps(a, b);
+inline FourFloats larger(FourFloats a, FourFloats b) { return _mm_max_ps(a, b); }
+inline TwoDoubles larger(TwoDoubles a, TwoDoubles b) { return _mm_max_pd(a, b); }
 #else
-  return a > b ? a : b;
+inline FourFloats larger(FourFloats a, FourFloats b) { return a > b ? a : b; }
+inline TwoDoubles larger(TwoDoubles a, TwoDoubles b) { return a > b ? a : b; }
 #endif
-}
-inline TwoDoubles larger(TwoDoubles a, TwoDoubles b) {
-#if defined(__SSE2__)
-  return _mm_max_pd(a, b);
-#else
-  return a > b ? a : b;
-#endif
-}
-
 inline FourFloats load_few(const float* p) { return *reinterpret_cast<const FourFloats*>(p); }
 inline TwoDoubles load_few(const double* p) { return *reinterpret_cast<const TwoDoubles*>(p); }
 

@@ -131,7 +131,7 @@ def test_training_elsewhere(tmp_path, place, name):
 
     layers, images = NETWORKS[name]
     built, data = architecture(layers, images.shape[1:], 10), (images, Y[:400].astype(np.int32), bags(3), [0, 1, 2])
-    learners = [net(layers, learning_rate=0.001, optimizer=name, scale="minus_one_one") for name in ("sgd", "adam")]
+    learners = [net(layers, learning_rate=0.001, optimizer=one, scale="minus_one_one") for one in ("sgd", "adam")]
     tasks = [(*data, settings_of(learner, True).native()) for learner in learners]
     source, target = tmp_path / "tasks", tmp_path / "weights"
     source.write_bytes(pickle.dumps((built.input_shape, [tuple(spec) for spec in built.specs], tasks)))

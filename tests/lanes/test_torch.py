@@ -36,6 +36,7 @@ NETS = {
     "tiles in strips": ((2, 41, 42), [Conv2d(6, 3), ReLU(), Conv2d(4, 5), Tanh(), AvgPool2d(6), Flatten(), Linear()]),
     "tiles, pool 2": ((2, 13, 16), [Conv2d(9, 3), ReLU(), MaxPool2d(2), Conv2d(4, 3, 1), Tanh(), Flatten(), Linear()]),
     "tiles, pool 2 of 11": ((2, 12, 13), [Conv2d(4, 3), MaxPool2d(2), Tanh(), Flatten(), Linear()]),
+    "tiles, tanh, pool 2 of 11": ((2, 12, 13), [Conv2d(4, 3), Tanh(), MaxPool2d(2), Flatten(), Linear()]),
     "tiles, pool 2 of 14": ((2, 12, 16), [Conv2d(9, 3), ReLU(), MaxPool2d(2), Flatten(), Linear()]),
     "tiles, pool 2 later": ((6, 25, 14), [Conv2d(3, 2), Tanh(), Conv2d(5, 5, 1), MaxPool2d(2), Flatten(), Linear()]),
     "tiles, pool 2 of 14 later": (
@@ -180,12 +181,12 @@ def test_weights_after_training(name, recipe):
 
     ReLU and max pooling have edges: once rounding moves a unit that stands at one across it, two trainers part for
     good, by up to 2e-2, as float32 PyTorch parts from float64 PyTorch. So where there are edges and a run has parted,
-    the middle one of nine decides: at one parting in five, a LeNet's rate, it is wrong once in ninety. Without edges
-    there is nothing to excuse.
+    the middle one of five decides: at one parting in six, a LeNet's rate, other seeds would be wrong once in 45 times.
+    Without edges there is nothing to excuse.
     """
     gaps = [gap_after_training(name, recipe, 0)]
     if gaps[0] > 1e-3 and name not in SMOOTH:
-        gaps += [gap_after_training(name, recipe, seed) for seed in range(1, 9)]
+        gaps += [gap_after_training(name, recipe, seed) for seed in range(1, 5)]
         assert max(gaps) <= 2e-2
     assert np.median(gaps) <= 1e-3
 
